@@ -1,0 +1,57 @@
+// Answers of decisions and reads, in the kernel's words; the api puts them on the wire.
+import type { BudgetDef, BudgetState, Counter, LimitDef } from './budget.ts';
+import type { Headroom } from './entry.ts';
+import type { TreeId } from './names.ts';
+import type { Refusal } from './refusal.ts';
+import type { Reservation } from './reservation.ts';
+
+/** A reservation and what is available. */
+export interface ReservationAnswer {
+  readonly kind: 'reservation';
+  readonly treeId: TreeId;
+  readonly reservation: Reservation;
+  readonly headroom: Headroom;
+  /** Answered from memory: a repeat with the same key. */
+  readonly replayed: boolean;
+  /** A dry run: nothing was done and the reservation has no id. */
+  readonly dryRun: boolean;
+}
+
+/** One answer a renewal, in the order asked. */
+export interface RenewalsAnswer {
+  readonly kind: 'renewals';
+  readonly results: readonly (ReservationAnswer | Refusal)[];
+}
+
+/** One limit with the counter of its current period. */
+export interface LimitStanding {
+  readonly limit: LimitDef;
+  readonly counter: Counter;
+}
+
+/** A budget with its balances. */
+export interface BudgetAnswer {
+  readonly kind: 'budget';
+  readonly treeId: TreeId;
+  readonly def: BudgetDef;
+  readonly labels: BudgetState['labels'];
+  readonly standings: readonly LimitStanding[];
+  readonly lifetime: Counter;
+  readonly activeCount: number;
+  readonly headroom: Headroom;
+  /** Path of the suspended budget nearest the root, itself included; empty if none. */
+  readonly suspendedBy: string;
+  /** Path of the closed budget nearest the root, itself included; empty if none. */
+  readonly closedBy: string;
+  readonly replayed: boolean;
+}
+
+/** How many lapses an Expire recorded, and whether more are due. */
+export interface ExpireAnswer {
+  readonly kind: 'expired';
+  readonly count: number;
+  readonly more: boolean;
+}
+
+/** Every answer. */
+export type Answer = ReservationAnswer | RenewalsAnswer | BudgetAnswer | ExpireAnswer | Refusal;

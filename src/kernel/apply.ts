@@ -1,0 +1,74 @@
+// The next state after an entry. Deciding, projecting, recovering and verifying all use this one function, so that what the
+// journal says and what the coordinator believes cannot differ. Needs no policy, no calendar and no clock.
+import type { Effect, Entry, EntryPersonal } from './entry.ts';
+import { invariant } from './invariant.ts';
+import type { ReservationId } from './names.ts';
+import { budgetAfter, labelsAfter } from './records-after.ts';
+import type { ReservationFigures } from './reservation.ts';
+import type { TreeState } from './tree-state.ts';
+
+/**
+ * Applies the entry that follows the state's position. A state may hold a part of a tree: entries on records that are not
+ * loaded move the position and the loaded budgets only.
+ */
+export function apply(state: TreeState, entry: Entry): void {
+  const { seq, atMs, budgetCount } = state.position;
+  invariant(entry.seq === seq + 1, `entry ${entry.seq} of ${state.treeId} does not follow ${seq}`);
+  invariant(entry.atMs >= atMs, `entry ${entry.seq} of ${state.treeId} is older than the one before`);
+  applyRecords(state, entry);
+  if (entry.key !== undefined) state.remember(entry.key.digest, entry);
+  const created = entry.type === 'BudgetCreated' ? 1 : 0;
+  state.advance({ seq: entry.seq, atMs: entry.atMs, budgetCount: budgetCount + created });
+}
+
+function applyRecords(state: TreeState, entry: Entry): void {
+  switch (entry.type) {
+    case 'Granted': {
+      const { personal } = entry;
+      state.putReservation({
+        ...entry.reservation,
+        actingFor: personal?.actingFor ?? '',
+        labels: personal?.labels ?? [],
+      });
+      moveAll(state, entry.effects);
+      return;
+    }
+    case 'Extended':
+    case 'Settled':
+    case 'Released':
+      replaceFigures(state, entry.id, entry.figures, entry.type === 'Settled' ? entry.personal : undefined);
+      moveAll(state, entry.effects);
+      return;
+    case 'Renewed':
+      for (const move of entry.moves) replaceFigures(state, move.id, move.figures, undefined);
+      return;
+    case 'Expired':
+      for (const lapse of entry.lapses) {
+        replaceFigures(state, lapse.id, lapse.figures, undefined);
+        moveAll(state, lapse.effects);
+      }
+      return;
+    case 'Refused':
+      return;
+    default: {
+      const before = state.budget(entry.def.no);
+      if (before !== undefined || entry.type === 'BudgetCreated') state.putBudget(budgetAfter(before, entry));
+    }
+  }
+}
+
+function moveAll(state: TreeState, effects: readonly Effect[]): void {
+  for (const effect of effects) state.move(effect);
+}
+
+function replaceFigures(
+  state: TreeState,
+  id: ReservationId,
+  figures: ReservationFigures,
+  personal: EntryPersonal | undefined,
+): void {
+  const reservation = state.reservation(id);
+  if (reservation === undefined) return;
+  const labels = personal === undefined ? reservation.labels : labelsAfter(reservation.labels, personal.labels);
+  state.putReservation({ ...reservation, labels, figures });
+}

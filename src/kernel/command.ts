@@ -1,0 +1,170 @@
+// Commands: what a caller (or the reaper) wants of one tree, already validated field by field. The api and the lane
+// build them; only the kernel decides on them.
+import type { Labels, OnExpiry, WindowRule } from './budget.ts';
+import type { BudgetPath, ReservationId, TreeId } from './names.ts';
+import type { Outcome } from './reservation.ts';
+
+/** An idempotency key as the kernel sees it. */
+export interface CommandKey {
+  /** Digest of method, resource and key: 16 bytes in base64url. */
+  readonly digest: string;
+  /** Digest of every other field that the client set, personal ones left out: 16 bytes in base64url. */
+  readonly fingerprint: string;
+}
+
+/** Personal fields of a request. They stay out of the journal, which holds a commitment salted with `salt`. */
+export interface PersonalFields {
+  /** Random, 16 bytes in base64url. */
+  readonly salt: string;
+  readonly actingFor: string;
+  readonly labels: Labels;
+}
+
+/** What every command has. */
+export interface CommandBase {
+  readonly treeId: TreeId;
+  /** Who asks, as authenticated; goes into the journal. */
+  readonly actor: string;
+  /** Undefined for reads, for the reaper's commands, for dry runs and for a Renew without a key. */
+  readonly key: CommandKey | undefined;
+  /** Undefined where the request set none. */
+  readonly personal: PersonalFields | undefined;
+}
+
+/** Places a hold. */
+export interface Reserve extends CommandBase {
+  readonly kind: 'Reserve';
+  /** The id that a grant takes; made by the lane, since the kernel has no randomness. */
+  readonly id: ReservationId;
+  readonly budget: BudgetPath;
+  readonly maxMicros: bigint;
+  /** 0 to maxMicros. */
+  readonly minMicros: bigint;
+  readonly ttlMs: number;
+  readonly holder: string;
+  readonly dryRun: boolean;
+}
+
+/** Adds to a live hold. */
+export interface Extend extends CommandBase {
+  readonly kind: 'Extend';
+  readonly id: ReservationId;
+  readonly addMicros: bigint;
+  /** 0 to addMicros. */
+  readonly minMicros: bigint;
+}
+
+/** Records a cost. */
+export interface Settle extends CommandBase {
+  readonly kind: 'Settle';
+  readonly id: ReservationId;
+  /** Undefined: unknown, the whole hold is taken as an estimate. */
+  readonly actualMicros: bigint | undefined;
+  readonly keepOpen: boolean;
+  /** With keepOpen: the most to hold from now on. */
+  readonly retainMicros: bigint | undefined;
+  readonly outcome: Outcome | undefined;
+}
+
+/** Gives a hold back. */
+export interface Release extends CommandBase {
+  readonly kind: 'Release';
+  readonly id: ReservationId;
+  readonly reason: string;
+}
+
+/** One lease of a Renew. */
+export interface Renewal {
+  readonly id: ReservationId;
+  readonly ttlMs: number;
+  readonly started: boolean;
+}
+
+/** Moves the leases of one or many reservations of one tree. A key goes with exactly one renewal. */
+export interface Renew extends CommandBase {
+  readonly kind: 'Renew';
+  readonly renewals: readonly Renewal[];
+}
+
+/** A limit as a request states it. */
+export interface LimitInput {
+  readonly name: string;
+  readonly rule: WindowRule;
+  readonly amountMicros: bigint;
+}
+
+/** Makes a budget; a path of one segment makes its tree. */
+export interface CreateBudget extends CommandBase {
+  readonly kind: 'CreateBudget';
+  readonly budget: BudgetPath;
+  readonly budgetKind: string;
+  readonly owner: string;
+  /** Undefined: "USD" for a root, the tree's unit otherwise. */
+  readonly unit: string | undefined;
+  readonly uncapped: boolean;
+  readonly limits: readonly LimitInput[];
+  readonly onExpiry: OnExpiry;
+}
+
+/** Edits a budget; an undefined field stays as it is. */
+export interface UpdateBudget extends CommandBase {
+  readonly kind: 'UpdateBudget';
+  readonly budget: BudgetPath;
+  /** Undefined: whatever the revision is now. */
+  readonly expectedRevision: number | undefined;
+  readonly budgetKind: string | undefined;
+  readonly owner: string | undefined;
+  readonly uncapped: boolean | undefined;
+  readonly limits: readonly LimitInput[] | undefined;
+  readonly onExpiry: OnExpiry | undefined;
+  /** Whether the labels are replaced by those in `personal` (none there: all removed). */
+  readonly replaceLabels: boolean;
+}
+
+/** Switches a budget. */
+export interface SwitchBudget extends CommandBase {
+  readonly kind: 'SuspendBudget' | 'ResumeBudget' | 'CloseBudget';
+  readonly budget: BudgetPath;
+  readonly reason: string;
+}
+
+/** Raises one limit. */
+export interface TopUp extends CommandBase {
+  readonly kind: 'TopUp';
+  readonly budget: BudgetPath;
+  /** Undefined: the only limit. */
+  readonly limit: string | undefined;
+  /** At least 1. */
+  readonly addMicros: bigint;
+}
+
+/** Records lapses that are due; the reaper's and the lane's own command. */
+export interface Expire extends CommandBase {
+  readonly kind: 'Expire';
+  /** At most this many, at least 1. */
+  readonly countMax: number;
+}
+
+/** Reads a reservation. Appends nothing. */
+export interface GetReservation extends CommandBase {
+  readonly kind: 'GetReservation';
+  readonly id: ReservationId;
+}
+
+/** Reads a budget. Appends nothing. */
+export interface GetBudget extends CommandBase {
+  readonly kind: 'GetBudget';
+  readonly budget: BudgetPath;
+}
+
+/** Commands that name one reservation. */
+export type ReservationCommand = Extend | Settle | Release | GetReservation;
+
+/** Commands that name one budget by its path. */
+export type BudgetCommand = CreateBudget | UpdateBudget | SwitchBudget | TopUp | GetBudget;
+
+/** Every command. */
+export type Command = Reserve | ReservationCommand | Renew | BudgetCommand | Expire;
+
+/** Name of a command, as the journal writes it. */
+export type CommandKind = Command['kind'];

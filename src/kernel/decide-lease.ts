@@ -1,0 +1,125 @@
+// Renew and Expire: the two ends of a lease. A lapse is recorded, never decided: whether a hold has lapsed follows from
+// the time alone (DESIGN, promise 4).
+import type { ReservationAnswer } from './answer.ts';
+import type { Expire, Renew, Renewal } from './command.ts';
+import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from './decision.ts';
+import type { Entry, Lapse, LeaseMove } from './entry.ts';
+import { headroomAfter, limitRooms, tightest } from './headroom.ts';
+import type { Refusal } from './refusal.ts';
+import { endedRefusal, leaseRefusal, reservationNotFound, suspendedRefusal } from './refuse-state.ts';
+import type { Reservation, ReservationFigures } from './reservation.ts';
+import type { TreeState } from './tree-state.ts';
+
+/** Decides a Renew: new expire_time = max(current, now + ttl). A lowered limit doesn't stop it. */
+export function decideRenew(state: TreeState, command: Renew, context: DecideContext): Decision {
+  const single = command.renewals.length === 1 ? (command.renewals[0] as Renewal) : undefined;
+  const results: (ReservationAnswer | Refusal)[] = [];
+  const latest = new Map<string, LeaseMove>();
+  for (const renewal of command.renewals) {
+    const result = renewOne(state, renewal, context, latest.get(renewal.id)?.figures);
+    results.push(result);
+    if (result.kind === 'reservation' && moves(state, result.reservation)) {
+      latest.set(renewal.id, { id: renewal.id, figures: result.reservation.figures, headroom: result.headroom });
+    }
+  }
+  const only = single === undefined ? undefined : results[0];
+  if (single !== undefined && only?.kind === 'refusal') {
+    return refuse(state, command, context, only, { id: single.id, budget: only.budget ?? '' });
+  }
+  const answer = { kind: 'renewals', results } as const;
+  const moved = [...latest.values()];
+  if (moved.length === 0 && command.key === undefined) return answerOnly(answer);
+  // A key is remembered even where nothing moved: the repeat gets this answer, not a later one.
+  const recorded = moved.length === 0 && only?.kind === 'reservation' ? [unmoved(only)] : moved;
+  const entry: Entry = { ...entryBase(state, command, context), type: 'Renewed', moves: recorded };
+  return { answer, entries: [entry] };
+}
+
+function unmoved(answer: ReservationAnswer): LeaseMove {
+  return { id: answer.reservation.id, figures: answer.reservation.figures, headroom: answer.headroom };
+}
+
+function renewOne(
+  state: TreeState,
+  renewal: Renewal,
+  context: DecideContext,
+  earlier: ReservationFigures | undefined,
+): ReservationAnswer | Refusal {
+  const found = state.reservation(renewal.id);
+  if (found === undefined) return reservationNotFound(state, renewal.id);
+  const reservation = earlier === undefined ? found : { ...found, figures: earlier };
+  const refusal =
+    leaseRefusal(state, reservation, context.nowMs) ??
+    endedRefusal(state, reservation) ??
+    suspendedRefusal(state.chain(state.mustBudget(reservation.budgetNo)));
+  if (refusal !== undefined) return refusal;
+  const { figures: before } = reservation;
+  const expireMs = Math.max(before.expireMs, context.nowMs + renewal.ttlMs);
+  const moved = expireMs > before.expireMs;
+  const figures: ReservationFigures = {
+    ...before,
+    expireMs,
+    reclaimMs: moved ? expireMs + context.graceMs : before.reclaimMs,
+    ttlMs: moved ? renewal.ttlMs : before.ttlMs,
+    started: true,
+  };
+  return {
+    kind: 'reservation',
+    treeId: state.treeId,
+    reservation: { ...reservation, figures },
+    headroom: headroomAfter(tightest(limitRooms(state, reservation.accounts)), 0n),
+    replayed: false,
+    dryRun: false,
+  };
+}
+
+function moves(state: TreeState, renewed: Reservation): boolean {
+  const before = state.reservation(renewed.id)?.figures;
+  return before?.expireMs !== renewed.figures.expireMs || !before.started;
+}
+
+/** Records holds that have lapsed at `context.nowMs`, oldest first. */
+export function decideExpire(state: TreeState, command: Expire, context: DecideContext): Decision {
+  const due = state.due(context.nowMs, command.countMax + 1);
+  const more = due.length > command.countMax;
+  if (more) due.pop();
+  if (due.length === 0) return answerOnly({ kind: 'expired', count: 0, more: false });
+  const entry: Entry = {
+    ...entryBase(state, command, context),
+    type: 'Expired',
+    lapses: due.map((reservation) => lapseOf(state, reservation)),
+  };
+  return { answer: { kind: 'expired', count: due.length, more }, entries: [entry] };
+}
+
+function lapseOf(state: TreeState, reservation: Reservation): Lapse {
+  const { figures: before } = reservation;
+  const policy = state.mustBudget(reservation.budgetNo).def.onExpiry;
+  const charged = policy === 'charge' || (policy === 'charge_started' && before.started);
+  const heldMicros = before.heldMicros;
+  const chargedMicros = charged ? heldMicros : 0n;
+  return {
+    id: reservation.id,
+    charged,
+    figures: {
+      ...before,
+      state: 'EXPIRED',
+      heldMicros: 0n,
+      settledMicros: before.settledMicros + chargedMicros,
+      releasedMicros: before.releasedMicros + heldMicros - chargedMicros,
+      estimatedMicros: chargedMicros,
+      estimated: charged,
+      lapsedHeldMicros: heldMicros,
+      endMs: before.reclaimMs,
+    },
+    effects: [
+      {
+        heldMicros: -heldMicros,
+        settledMicros: chargedMicros,
+        overrunMicros: 0n,
+        active: -1,
+        accounts: reservation.accounts,
+      },
+    ],
+  };
+}

@@ -1,0 +1,205 @@
+// Reserve and Extend: the two commands that ask for money.
+
+import type { BudgetState } from './budget.ts';
+import type { Extend, Reserve } from './command.ts';
+import { answerOnly, type DecideContext, type Decision, entryBase, refuse, revisionsOf } from './decision.ts';
+import type { Effect, Entry } from './entry.ts';
+import { counterRoomMicros, headroomAfter, type LimitRoom, limitRooms, tightest } from './headroom.ts';
+import { atLeastZero, minMicros as least, MICROS_MAX } from './money.ts';
+import type { Refusal } from './refusal.ts';
+import { moneyRefusal, overflowRefusal } from './refuse-money.ts';
+import {
+  budgetNotFound,
+  closedRefusal,
+  endedRefusal,
+  leaseRefusal,
+  reservationNotFound,
+  suspendedRefusal,
+} from './refuse-state.ts';
+import type { Reservation, ReservationFigures } from './reservation.ts';
+import type { TreeState } from './tree-state.ts';
+
+/** Decides a Reserve. Existence, suspended, closed, then money. */
+export function decideReserve(state: TreeState, command: Reserve, context: DecideContext): Decision {
+  const budget = state.budgetAt(command.budget);
+  if (budget === undefined) return answerOnly(budgetNotFound(command.budget));
+  const chain = state.chain(budget);
+  const accounts = state.accountsOf(budget);
+  const rooms = limitRooms(state, accounts);
+  const counterRoom = counterRoomMicros(state, accounts);
+  const refusal =
+    suspendedRefusal(chain) ?? closedRefusal(chain) ?? amountRefusal(rooms, counterRoom, chain, command.minMicros);
+  if (refusal !== undefined) {
+    return refuse(state, command, context, refusal, {
+      budget: command.budget,
+      maxMicros: command.maxMicros,
+      minMicros: command.minMicros,
+      holder: command.holder,
+      budgets: chain,
+    });
+  }
+  return granted(state, command, context, budget, rooms, counterRoom);
+}
+
+function granted(
+  state: TreeState,
+  command: Reserve,
+  context: DecideContext,
+  budget: BudgetState,
+  rooms: readonly LimitRoom[],
+  counterRoom: bigint,
+): Decision {
+  const binding = tightest(rooms);
+  const grantedMicros = grantable(command.maxMicros, binding, counterRoom);
+  const headroom = headroomAfter(binding, grantedMicros);
+  const accounts = state.accountsOf(budget);
+  const reservation = {
+    id: command.id,
+    budgetNo: budget.def.no,
+    budget: budget.def.path,
+    unit: budget.def.unit,
+    accounts,
+    createMs: context.nowMs,
+    holder: command.holder,
+    figures: newFigures(command, context, grantedMicros),
+  };
+  const personal = { actingFor: command.personal?.actingFor ?? '', labels: command.personal?.labels ?? [] };
+  const answer = {
+    kind: 'reservation',
+    treeId: state.treeId,
+    reservation: { ...reservation, ...personal },
+    headroom,
+    replayed: false,
+    dryRun: command.dryRun,
+  } as const;
+  if (command.dryRun) return answerOnly(answer);
+  const effect: Effect = { heldMicros: grantedMicros, settledMicros: 0n, overrunMicros: 0n, active: 1, accounts };
+  const entry: Entry = {
+    ...entryBase(state, command, context),
+    type: 'Granted',
+    reservation,
+    minMicros: command.minMicros,
+    revisions: revisionsOf(state.chain(budget)),
+    headroom,
+    effects: [effect],
+  };
+  return { answer, entries: [entry] };
+}
+
+function newFigures(command: Reserve, context: DecideContext, grantedMicros: bigint): ReservationFigures {
+  const expireMs = context.nowMs + command.ttlMs;
+  return {
+    state: 'ACTIVE',
+    requestedMicros: command.maxMicros,
+    grantedMicros,
+    heldMicros: grantedMicros,
+    settledMicros: 0n,
+    releasedMicros: 0n,
+    overrunMicros: 0n,
+    estimatedMicros: 0n,
+    lapsedHeldMicros: 0n,
+    expireMs,
+    reclaimMs: expireMs + context.graceMs,
+    ttlMs: command.ttlMs,
+    endMs: undefined,
+    late: false,
+    estimated: false,
+    started: false,
+    outcome: undefined,
+    releaseReason: '',
+  };
+}
+
+/** Decides an Extend: judged against the reservation's own periods. */
+export function decideExtend(state: TreeState, command: Extend, context: DecideContext): Decision {
+  const reservation = state.reservation(command.id);
+  if (reservation === undefined) return answerOnly(reservationNotFound(state, command.id));
+  const chain = state.chain(state.mustBudget(reservation.budgetNo));
+  const rooms = limitRooms(state, reservation.accounts);
+  const counterRoom = counterRoomMicros(state, reservation.accounts);
+  const refusal =
+    leaseRefusal(state, reservation, context.nowMs) ??
+    endedRefusal(state, reservation) ??
+    suspendedRefusal(chain) ??
+    closedRefusal(chain) ??
+    requestOverflow(reservation, command.addMicros) ??
+    amountRefusal(rooms, counterRoom, chain, command.minMicros);
+  if (refusal !== undefined) {
+    return refuse(state, command, context, refusal, {
+      budget: reservation.budget,
+      id: command.id,
+      maxMicros: command.addMicros,
+      minMicros: command.minMicros,
+      holder: reservation.holder,
+      budgets: chain,
+    });
+  }
+  return extended(state, command, context, reservation, chain, tightest(rooms), counterRoom);
+}
+
+function extended(
+  state: TreeState,
+  command: Extend,
+  context: DecideContext,
+  reservation: Reservation,
+  chain: readonly BudgetState[],
+  binding: LimitRoom | undefined,
+  counterRoom: bigint,
+): Decision {
+  const addedMicros = grantable(command.addMicros, binding, counterRoom);
+  const { figures: before } = reservation;
+  const figures: ReservationFigures = {
+    ...before,
+    requestedMicros: before.requestedMicros + command.addMicros,
+    grantedMicros: before.grantedMicros + addedMicros,
+    heldMicros: before.heldMicros + addedMicros,
+    started: true,
+  };
+  const headroom = headroomAfter(binding, addedMicros);
+  const entry: Entry = {
+    ...entryBase(state, command, context),
+    type: 'Extended',
+    id: reservation.id,
+    figures,
+    addMicros: command.addMicros,
+    minMicros: command.minMicros,
+    revisions: revisionsOf(chain),
+    headroom,
+    effects: [
+      { heldMicros: addedMicros, settledMicros: 0n, overrunMicros: 0n, active: 0, accounts: reservation.accounts },
+    ],
+  };
+  return {
+    answer: {
+      kind: 'reservation',
+      treeId: state.treeId,
+      reservation: { ...reservation, figures },
+      headroom,
+      replayed: false,
+      dryRun: false,
+    },
+    entries: [entry],
+  };
+}
+
+// What was requested in all is a sum too: with small minimums it may pass every counter by far.
+function requestOverflow(reservation: Reservation, addMicros: bigint): Refusal | undefined {
+  const roomMicros = MICROS_MAX - reservation.figures.requestedMicros;
+  return addMicros <= roomMicros ? undefined : overflowRefusal(reservation.budget, addMicros, roomMicros);
+}
+
+function amountRefusal(
+  rooms: readonly LimitRoom[],
+  counterRoom: bigint,
+  chain: readonly BudgetState[],
+  minMicros: bigint,
+): Refusal | undefined {
+  const money = moneyRefusal(rooms, minMicros);
+  if (counterRoom >= minMicros || money?.reason === 'EXCEEDS_LIMIT') return money;
+  return overflowRefusal((chain[0] as BudgetState).def.path, minMicros, counterRoom);
+}
+
+function grantable(maxMicros: bigint, binding: LimitRoom | undefined, counterRoom: bigint): bigint {
+  const fits = least(maxMicros, counterRoom);
+  return binding === undefined ? fits : least(fits, atLeastZero(binding.roomMicros));
+}

@@ -1,0 +1,64 @@
+// The kernel's one entrance: a command becomes an answer and journal entries. Pure: the same state, command and context
+// give the same decision, and nothing is changed by deciding.
+
+import type { Command } from './command.ts';
+import { decideCreate, decideSwitch, decideTopUp, decideUpdate } from './decide-budget.ts';
+import { decideExpire, decideRenew } from './decide-lease.ts';
+import { decideExtend, decideReserve } from './decide-reserve.ts';
+import { decideRelease, decideSettle } from './decide-settle.ts';
+import { answerOnly, type DecideContext, type Decision } from './decision.ts';
+import { invariant } from './invariant.ts';
+import { readBudget, readReservation } from './read.ts';
+import { budgetNotFound, reservationNotFound } from './refuse-state.ts';
+import { replay } from './replay.ts';
+import type { TreeState } from './tree-state.ts';
+
+/**
+ * Decides. Lapses that are due at `context.nowMs` must have been recorded (an Expire command), and every record that the
+ * command names must be loaded; `apply` the entries before the next command is decided.
+ */
+export function decide(state: TreeState, command: Command, context: DecideContext): Decision {
+  invariant(command.treeId === state.treeId, 'a command goes to its own tree');
+  invariant(context.nowMs >= state.position.atMs, 'time does not go back behind the last entry');
+  const repeat = replay(state, command, context);
+  return repeat === undefined ? decideFresh(state, command, context) : answerOnly(repeat);
+}
+
+function decideFresh(state: TreeState, command: Command, context: DecideContext): Decision {
+  switch (command.kind) {
+    case 'Reserve':
+      return decideReserve(state, command, context);
+    case 'Extend':
+      return decideExtend(state, command, context);
+    case 'Settle':
+      return decideSettle(state, command, context);
+    case 'Release':
+      return decideRelease(state, command, context);
+    case 'Renew':
+      return decideRenew(state, command, context);
+    case 'Expire':
+      return decideExpire(state, command, context);
+    case 'CreateBudget':
+      return decideCreate(state, command, context);
+    case 'UpdateBudget':
+      return decideUpdate(state, command, context);
+    case 'SuspendBudget':
+    case 'ResumeBudget':
+    case 'CloseBudget':
+      return decideSwitch(state, command, context);
+    case 'TopUp':
+      return decideTopUp(state, command, context);
+    case 'GetBudget': {
+      const budget = state.budgetAt(command.budget);
+      return answerOnly(
+        budget === undefined ? budgetNotFound(command.budget) : readBudget(state, budget, budget.def, false),
+      );
+    }
+    case 'GetReservation': {
+      const reservation = state.reservation(command.id);
+      return answerOnly(
+        reservation === undefined ? reservationNotFound(state, command.id) : readReservation(state, reservation, false),
+      );
+    }
+  }
+}

@@ -1,0 +1,96 @@
+// What a decision is made of and made with. Shared by all decide functions.
+import type { Answer } from './answer.ts';
+import type { BudgetState } from './budget.ts';
+import type { Command, PersonalFields } from './command.ts';
+import type { Entry, EntryPersonal, Headroom, Revisions } from './entry.ts';
+import type { ReservationId } from './names.ts';
+import { isJournaled, isRemembered, type Refusal } from './refusal.ts';
+import type { TreeState } from './tree-state.ts';
+
+/** Everything that a decision takes from outside. */
+export interface DecideContext {
+  /** The coordinator's clock. Never below the time of the tree's last entry. */
+  readonly nowMs: number;
+  /** Time between the end of a lease and the lapse of its hold, in milliseconds, at least 0. */
+  readonly graceMs: number;
+  /** The commitment to personal fields that goes into the journal; the same for the same input. */
+  readonly commit: (fields: PersonalFields) => string;
+}
+
+/** The answer and the entries to append, in order; none for reads, repeats and refusals that judged nothing. */
+export interface Decision {
+  readonly answer: Answer;
+  readonly entries: readonly Entry[];
+}
+
+/** A headroom that says nothing, for answers that looked at no limit. */
+export const NO_HEADROOM: Headroom = { micros: undefined, budget: '', limit: '' };
+
+/** A decision that changes nothing and is not written down. */
+export function answerOnly(answer: Answer): Decision {
+  return { answer, entries: [] };
+}
+
+/** Fields that every entry of a command begins with. */
+export function entryBase(state: TreeState, command: Command, context: DecideContext) {
+  return {
+    seq: state.position.seq + 1,
+    atMs: context.nowMs,
+    actor: command.actor,
+    key: command.key,
+    personal: entryPersonal(command, context),
+  };
+}
+
+function entryPersonal(command: Command, context: DecideContext): EntryPersonal | undefined {
+  const fields = command.personal;
+  if (fields === undefined) return undefined;
+  return {
+    commitment: context.commit(fields),
+    salt: fields.salt,
+    actingFor: fields.actingFor,
+    labels: fields.labels,
+  };
+}
+
+/** Numbers and revisions of budgets, for the journal. */
+export function revisionsOf(budgets: readonly BudgetState[]): Revisions {
+  return budgets.map(({ def }) => [def.no, def.revision] as const);
+}
+
+/** What the journal should know of a request that is refused. */
+export interface RefusedRequest {
+  readonly budget?: string;
+  readonly id?: ReservationId;
+  readonly maxMicros?: bigint;
+  readonly minMicros?: bigint;
+  readonly holder?: string;
+  readonly budgets?: readonly BudgetState[];
+}
+
+/** A refusal, written down where it is a decision, and remembered for its key where waiting can't cure it. */
+export function refuse(
+  state: TreeState,
+  command: Command,
+  context: DecideContext,
+  refusal: Refusal,
+  request: RefusedRequest,
+): Decision {
+  const dryRun = command.kind === 'Reserve' && command.dryRun;
+  if (dryRun || !isJournaled(refusal)) return answerOnly(refusal);
+  const base = entryBase(state, command, context);
+  const entry: Entry = {
+    ...base,
+    key: isRemembered(refusal) ? base.key : undefined,
+    type: 'Refused',
+    command: command.kind,
+    budget: request.budget ?? '',
+    id: request.id ?? '',
+    maxMicros: request.maxMicros,
+    minMicros: request.minMicros,
+    holder: request.holder ?? '',
+    revisions: revisionsOf(request.budgets ?? []),
+    refusal,
+  };
+  return { answer: refusal, entries: [entry] };
+}

@@ -1,0 +1,161 @@
+// Journal entries: what was decided, in the past tense, with its effects. `apply` needs nothing but the entry: no policy,
+// no calendar, no clock. The store turns entries into bytes and back without loss.
+import type { Account, BudgetDef, Labels } from './budget.ts';
+import type { CommandKey, CommandKind } from './command.ts';
+import type { ReservationId } from './names.ts';
+import type { Refusal } from './refusal.ts';
+import type { Reservation, ReservationFigures } from './reservation.ts';
+
+/** The same movement of every account named: a reservation moves all its levels alike. */
+export interface Effect {
+  readonly heldMicros: bigint;
+  readonly settledMicros: bigint;
+  readonly overrunMicros: bigint;
+  /** Change of the number of live reservations: 1, 0 or -1. */
+  readonly active: number;
+  readonly accounts: readonly Account[];
+}
+
+/** The least available over a chain and the limit that binds. `micros` undefined: no limit applies. */
+export interface Headroom {
+  readonly micros: bigint | undefined;
+  /** Path of the budget that owns the limit; empty where none applies. */
+  readonly budget: string;
+  /** Name of the limit; empty where none applies. */
+  readonly limit: string;
+}
+
+/** Personal fields of an entry. Only the commitment is part of the journal's bytes; the rest lives in the side table. */
+export interface EntryPersonal {
+  readonly commitment: string;
+  /** Undefined once erased. */
+  readonly salt: string | undefined;
+  readonly actingFor: string;
+  readonly labels: Labels;
+}
+
+/** What every entry has. */
+export interface EntryBase {
+  /** Position in the tree's journal, from 1 without gaps. */
+  readonly seq: number;
+  /** The decision's time, in milliseconds of the coordinator's clock. Never below that of the entry before. */
+  readonly atMs: number;
+  readonly actor: string;
+  /** Present where a repeat with this key is answered from this entry. */
+  readonly key: CommandKey | undefined;
+  readonly personal: EntryPersonal | undefined;
+}
+
+/** Number and revision of a budget that a decision looked at, root first. */
+export type Revisions = readonly (readonly [budgetNo: number, revision: number])[];
+
+/** A hold was placed. */
+export interface Granted extends EntryBase {
+  readonly type: 'Granted';
+  readonly reservation: Omit<Reservation, 'actingFor' | 'labels'>;
+  readonly minMicros: bigint;
+  readonly revisions: Revisions;
+  /** What is available after the grant, as answered. */
+  readonly headroom: Headroom;
+  readonly effects: readonly Effect[];
+}
+
+/** A reservation changed. */
+export interface ReservationChange extends EntryBase {
+  readonly id: ReservationId;
+  readonly figures: ReservationFigures;
+  /** What is available after the change, as answered. */
+  readonly headroom: Headroom;
+  readonly effects: readonly Effect[];
+}
+
+/** A hold grew. */
+export interface Extended extends ReservationChange {
+  readonly type: 'Extended';
+  readonly addMicros: bigint;
+  readonly minMicros: bigint;
+  readonly revisions: Revisions;
+}
+
+/** A cost was recorded. */
+export interface Settled extends ReservationChange {
+  readonly type: 'Settled';
+  /** As reported; undefined: unknown. */
+  readonly actualMicros: bigint | undefined;
+  readonly keepOpen: boolean;
+  readonly retainMicros: bigint | undefined;
+}
+
+/** A hold was given back. */
+export interface Released extends ReservationChange {
+  readonly type: 'Released';
+}
+
+/** One lease that moved. */
+export interface LeaseMove {
+  readonly id: ReservationId;
+  readonly figures: ReservationFigures;
+  /** What is available, as answered. */
+  readonly headroom: Headroom;
+}
+
+/** Leases moved; one entry a tree, however many leases. */
+export interface Renewed extends EntryBase {
+  readonly type: 'Renewed';
+  readonly moves: readonly LeaseMove[];
+}
+
+/** One hold that lapsed. */
+export interface Lapse {
+  readonly id: ReservationId;
+  readonly figures: ReservationFigures;
+  /** Whether the hold was charged (on_expiry) instead of given back. */
+  readonly charged: boolean;
+  readonly effects: readonly Effect[];
+}
+
+/** Holds lapsed: their leases and the grace after them had run out at `atMs`. */
+export interface Expired extends EntryBase {
+  readonly type: 'Expired';
+  readonly lapses: readonly Lapse[];
+}
+
+/** A budget came to be, or its definition changed. `def` is the definition after it, whole. */
+export interface BudgetChange extends EntryBase {
+  readonly type:
+    | 'BudgetCreated'
+    | 'BudgetUpdated'
+    | 'BudgetSuspended'
+    | 'BudgetResumed'
+    | 'BudgetClosed'
+    | 'BudgetToppedUp';
+  readonly def: BudgetDef;
+  /** Whether the labels are those in `personal` from now on. */
+  readonly replaceLabels: boolean;
+  /** BudgetToppedUp: what was added. */
+  readonly addMicros: bigint | undefined;
+  /** Why, as the caller said. */
+  readonly reason: string;
+}
+
+/** A request was refused by a decision. No counter moved. */
+export interface Refused extends EntryBase {
+  readonly type: 'Refused';
+  readonly command: CommandKind;
+  /** Path of the budget named, or empty where a reservation was named. */
+  readonly budget: string;
+  /** The reservation named, or empty. */
+  readonly id: ReservationId | '';
+  /** What was asked for at the most; undefined where no amount was asked. */
+  readonly maxMicros: bigint | undefined;
+  readonly minMicros: bigint | undefined;
+  readonly holder: string;
+  readonly revisions: Revisions;
+  readonly refusal: Refusal;
+}
+
+/** Every entry. */
+export type Entry = Granted | Extended | Settled | Released | Renewed | Expired | BudgetChange | Refused;
+
+/** Name of an entry, as the journal writes it. */
+export type EntryType = Entry['type'];

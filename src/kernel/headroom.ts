@@ -1,0 +1,68 @@
+// What is available: the least, over every limit of the budgets that a reservation charges, of
+// amount - settled - held - overrun (DESIGN, "available"). The only place where a ceiling is compared with what is used.
+import type { Account, BudgetState, Counter, LimitDef } from './budget.ts';
+import type { Headroom } from './entry.ts';
+import { atLeastZero, MICROS_MAX } from './money.ts';
+import type { TreeState } from './tree-state.ts';
+
+/** One limit as it stands. */
+export interface LimitRoom {
+  readonly budget: BudgetState;
+  readonly limit: LimitDef;
+  /** amount - settled - held - overrun; below 0 where an edit or an overrun went past the amount. */
+  readonly roomMicros: bigint;
+  /** amount - settled - overrun: what would be left if every hold came back. */
+  readonly unspentMicros: bigint;
+}
+
+/** Every limit on the accounts, root first, in the order in which its budget lists them. */
+export function limitRooms(state: TreeState, accounts: readonly Account[]): LimitRoom[] {
+  const rooms: LimitRoom[] = [];
+  for (const account of accounts) {
+    const budget = state.mustBudget(account.budgetNo);
+    for (const limit of budget.def.limits) {
+      if (limit.windowNo !== account.windowNo) continue;
+      const counter = counterOf(budget, account);
+      const unspentMicros = limit.amountMicros - counter.settledMicros - counter.overrunMicros;
+      rooms.push({ budget, limit, roomMicros: unspentMicros - counter.heldMicros, unspentMicros });
+    }
+  }
+  return rooms;
+}
+
+/** The tightest limit; the one nearest the root where several are. Undefined where no limit applies. */
+export function tightest(rooms: readonly LimitRoom[]): LimitRoom | undefined {
+  let least: LimitRoom | undefined;
+  for (const room of rooms) if (least === undefined || room.roomMicros < least.roomMicros) least = room;
+  return least;
+}
+
+/** The answer's words for the tightest limit after `usedMicros` more were used at every level. */
+export function headroomAfter(binding: LimitRoom | undefined, usedMicros: bigint): Headroom {
+  if (binding === undefined) return { micros: undefined, budget: '', limit: '' };
+  return {
+    micros: atLeastZero(binding.roomMicros - usedMicros),
+    budget: binding.budget.def.path,
+    limit: binding.limit.name,
+  };
+}
+
+/** How much more fits in the counters themselves: a sum past int64 is refused, even where no limit applies. */
+export function counterRoomMicros(state: TreeState, accounts: readonly Account[]): bigint {
+  let least = MICROS_MAX;
+  for (const account of accounts) {
+    const counter = counterOf(state.mustBudget(account.budgetNo), account);
+    const room = MICROS_MAX - counter.heldMicros - counter.settledMicros - counter.overrunMicros;
+    if (room < least) least = room;
+  }
+  return least;
+}
+
+const NO_COUNTER: Omit<Counter, 'windowNo' | 'periodMs'> = { heldMicros: 0n, settledMicros: 0n, overrunMicros: 0n };
+
+function counterOf(budget: BudgetState, account: Account): Omit<Counter, 'windowNo' | 'periodMs'> {
+  for (const counter of budget.counters) {
+    if (counter.windowNo === account.windowNo && counter.periodMs === account.periodMs) return counter;
+  }
+  return NO_COUNTER;
+}

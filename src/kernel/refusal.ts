@@ -1,0 +1,94 @@
+// Refusals: values, never exceptions, with the reasons of the public contract. Also says which of them a key remembers.
+
+/** Every reason that the kernel itself gives (DESIGN, section 5). */
+export type KernelReason =
+  | 'INVALID_FIELD'
+  | 'BUDGET_NOT_FOUND'
+  | 'RESERVATION_NOT_FOUND'
+  | 'BUDGET_EXISTS'
+  | 'IDEMPOTENCY_KEY_REUSED'
+  | 'BUDGET_EXHAUSTED'
+  | 'CAPACITY_HELD'
+  | 'EXCEEDS_LIMIT'
+  | 'BUDGET_SUSPENDED'
+  | 'BUDGET_CLOSED'
+  | 'LEASE_EXPIRED'
+  | 'RESERVATION_SETTLED'
+  | 'RESERVATION_RELEASED'
+  | 'RESERVATION_EXPIRED'
+  | 'ETAG_MISMATCH';
+
+/** Reasons that come from around the kernel: the lane, the store and the writer's lease. */
+export type ServiceReason = 'OVERLOADED' | 'CONTENTION' | 'STORE_UNAVAILABLE' | 'NOT_LEADER' | 'TREE_QUARANTINED';
+
+/** Every reason that a command can be refused for once its fields and its caller are in order. */
+export type Reason = KernelReason | ServiceReason;
+
+/** A limit that fails a request. */
+export interface FailingLimit {
+  readonly budget: string;
+  readonly limit: string;
+  readonly amountMicros: bigint;
+  readonly availableMicros: bigint;
+}
+
+/** A field that the state of the tree makes invalid. */
+export interface FieldProblem {
+  /** Path of the field in the request message, for example `budget.limits`. */
+  readonly field: string;
+  readonly description: string;
+}
+
+/** Why a command was refused. Everything that its caller needs to know, and nothing that names a type of the wire. */
+export interface Refusal {
+  readonly kind: 'refusal';
+  readonly reason: Reason;
+  /** One sentence for people. */
+  readonly message: string;
+  /** Path of the budget that the reason is about. */
+  readonly budget?: string;
+  /** Name of the binding limit. */
+  readonly limit?: string;
+  readonly availableMicros?: bigint;
+  readonly requestedMicros?: bigint;
+  /** Public id of the reservation that the reason is about. */
+  readonly reservationId?: string;
+  /** Present exactly where waiting can help: how long to wait before a retry makes sense. */
+  readonly retryAfterMs?: number;
+  /** Failing limits, tightest first. */
+  readonly failing?: readonly FailingLimit[];
+  readonly fields?: readonly FieldProblem[];
+  /** NOT_LEADER: address of the leader, where known. */
+  readonly leaderAddress?: string;
+}
+
+// Reasons that judged nothing about money: the same key may try again (DESIGN, promise 3).
+const NEVER_REMEMBERED: ReadonlySet<Reason> = new Set<Reason>([
+  'INVALID_FIELD',
+  'BUDGET_NOT_FOUND',
+  'RESERVATION_NOT_FOUND',
+  'BUDGET_EXISTS',
+  'IDEMPOTENCY_KEY_REUSED',
+  'BUDGET_SUSPENDED',
+  'ETAG_MISMATCH',
+  'OVERLOADED',
+  'CONTENTION',
+  'STORE_UNAVAILABLE',
+  'NOT_LEADER',
+  'TREE_QUARANTINED',
+]);
+
+// Reasons that are no decision on work: the journal would gain nothing from them.
+const NEVER_JOURNALED: ReadonlySet<Reason> = new Set<Reason>(
+  [...NEVER_REMEMBERED].filter((reason) => reason !== 'BUDGET_SUSPENDED'),
+);
+
+/** Whether a repeat with the same key gets this refusal again: it has no RetryInfo and it judged the request. */
+export function isRemembered(refusal: Refusal): boolean {
+  return refusal.retryAfterMs === undefined && !NEVER_REMEMBERED.has(refusal.reason);
+}
+
+/** Whether this refusal is a decision that the journal explains. */
+export function isJournaled(refusal: Refusal): boolean {
+  return !NEVER_JOURNALED.has(refusal.reason);
+}

@@ -1,0 +1,125 @@
+// Repeats: what a key that is in the journal already is answered (DESIGN, promise 3). Same key and other request: refused.
+// Same key and same request: the same answer, except that a grant is only handed out again while it can be used.
+import type { Answer, ReservationAnswer } from './answer.ts';
+import type { Command } from './command.ts';
+import type { DecideContext } from './decision.ts';
+import type { BudgetChange, Entry, Headroom } from './entry.ts';
+import { InvariantError, invariant } from './invariant.ts';
+import { publicReservationId, type ReservationId } from './names.ts';
+import { readBudget } from './read.ts';
+import type { Refusal } from './refusal.ts';
+import { endedRefusal, leaseRefusal } from './refuse-state.ts';
+import type { Reservation, ReservationFigures } from './reservation.ts';
+import type { TreeState } from './tree-state.ts';
+
+/** The answer from memory; undefined where the command has no key or the key is not known here. */
+export function replay(state: TreeState, command: Command, context: DecideContext): Answer | undefined {
+  if (command.key === undefined) return undefined;
+  const entry = state.remembered(command.key.digest);
+  if (entry === undefined) return undefined;
+  if (!isSameRequest(entry, command, context)) return keyReused(state, entry);
+  return answerFrom(state, entry, context);
+}
+
+/** The reservation that a remembered entry is about: it must be loaded before a repeat can be answered. */
+export function reservationOf(entry: Entry): ReservationId | undefined {
+  switch (entry.type) {
+    case 'Granted':
+      return entry.reservation.id;
+    case 'Extended':
+    case 'Settled':
+    case 'Released':
+      return entry.id;
+    case 'Renewed':
+      return entry.moves[0]?.id;
+    default:
+      return undefined;
+  }
+}
+
+// Personal fields are compared by their commitments. Once erased, nothing is left to compare and they pass as equal.
+function isSameRequest(entry: Entry, command: Command, context: DecideContext): boolean {
+  if (entry.key?.fingerprint !== command.key?.fingerprint) return false;
+  const { personal } = entry;
+  if (personal === undefined || command.personal === undefined) return personal === command.personal;
+  if (personal.salt === undefined) return true;
+  return context.commit({ ...command.personal, salt: personal.salt }) === personal.commitment;
+}
+
+function keyReused(state: TreeState, entry: Entry): Refusal {
+  const refusal: Refusal = {
+    kind: 'refusal',
+    reason: 'IDEMPOTENCY_KEY_REUSED',
+    message: 'this idempotency key was used for another request',
+  };
+  const id = reservationOf(entry);
+  return id === undefined ? refusal : { ...refusal, reservationId: publicReservationId(state.treeId, id) };
+}
+
+function answerFrom(state: TreeState, entry: Entry, context: DecideContext): Answer {
+  switch (entry.type) {
+    case 'Granted':
+    case 'Extended': {
+      const { id, figures } = entry.type === 'Granted' ? entry.reservation : entry;
+      const reservation = mustReservation(state, id);
+      return unusable(state, reservation, context) ?? grantAgain(state, reservation, figures, entry.headroom);
+    }
+    case 'Settled':
+    case 'Released':
+      return asAnswered(state, mustReservation(state, entry.id), entry.figures, entry.headroom);
+    case 'Renewed':
+      return {
+        kind: 'renewals',
+        results: entry.moves.map((move) =>
+          asAnswered(state, mustReservation(state, move.id), move.figures, move.headroom),
+        ),
+      };
+    case 'Refused':
+      return entry.refusal;
+    case 'Expired':
+      throw new InvariantError('a lapse has no key');
+    default:
+      return budgetAgain(state, entry);
+  }
+}
+
+function budgetAgain(state: TreeState, entry: BudgetChange): Answer {
+  return readBudget(state, state.mustBudget(entry.def.no), entry.def, true);
+}
+
+function unusable(state: TreeState, reservation: Reservation, context: DecideContext): Refusal | undefined {
+  return endedRefusal(state, reservation) ?? leaseRefusal(state, reservation, context.nowMs);
+}
+
+// The figures of the grant, with the lease as it runs now: the time that is left is the one thing that may differ.
+function grantAgain(
+  state: TreeState,
+  reservation: Reservation,
+  granted: ReservationFigures,
+  headroom: Headroom,
+): ReservationAnswer {
+  const { expireMs, reclaimMs, ttlMs } = reservation.figures;
+  return asAnswered(state, reservation, { ...granted, expireMs, reclaimMs, ttlMs }, headroom);
+}
+
+function asAnswered(
+  state: TreeState,
+  reservation: Reservation,
+  figures: ReservationFigures,
+  headroom: Headroom,
+): ReservationAnswer {
+  return {
+    kind: 'reservation',
+    treeId: state.treeId,
+    reservation: { ...reservation, figures },
+    headroom,
+    replayed: true,
+    dryRun: false,
+  };
+}
+
+function mustReservation(state: TreeState, id: ReservationId): Reservation {
+  const reservation = state.reservation(id);
+  invariant(reservation !== undefined, `reservation ${id} of a repeat is not loaded`);
+  return reservation;
+}

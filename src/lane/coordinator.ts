@@ -1,0 +1,39 @@
+// What the api sees of the lane: one place to submit commands, one clock, one source of ids. Stands alone so that the api
+// can be tested without a lane and knows nothing of batches, caches or leases.
+import type { Answer } from '../kernel/answer.ts';
+import type { Command } from '../kernel/command.ts';
+import type { ReservationId, TreeId } from '../kernel/names.ts';
+import type { Refusal } from '../kernel/refusal.ts';
+
+/** How the coordinator is, for ServerInfo, health and metrics. */
+export interface CoordinatorStatus {
+  /** Whether commands are decided here now: the lease is held and the store answers. */
+  readonly serving: boolean;
+  readonly leader: boolean;
+  /** Address that the leader announced; empty if none is known. */
+  readonly leaderAddress: string;
+  readonly epoch: number;
+  /** Age of the oldest entry not yet projected, in milliseconds; 0 where nothing waits. */
+  readonly projectionLagMs: number;
+  readonly queueDepth: number;
+  readonly quarantinedTrees: readonly string[];
+}
+
+/** The coordinator, as the api uses it. */
+export interface Coordinator {
+  /**
+   * Decides a command. The answer comes after the commit, with refusals as values. Rejects only where the program itself
+   * is at fault (a failed invariant): the caller gets a bare internal error and nothing was changed.
+   */
+  submit(command: Command): Promise<Answer>;
+  /** The coordinator's clock, in milliseconds since the epoch. */
+  nowMs(): number;
+  /** A new id, sorted by time. */
+  newReservationId(): ReservationId;
+  /**
+   * Makes lists true: records every lapse that is due and brings the projection of the tree (of all trees, if undefined)
+   * up to its journal. Returns a refusal where that cannot be done now.
+   */
+  catchUp(treeId: TreeId | undefined): Promise<Refusal | undefined>;
+  status(): CoordinatorStatus;
+}

@@ -1,0 +1,123 @@
+// The port between the lane and whatever keeps the journal: PostgreSQL in production, memory in tests. One contract suite
+// runs over every implementation. Everything that correctness needs of a database is said here.
+import type { BudgetState } from '../kernel/budget.ts';
+import type { Entry } from '../kernel/entry.ts';
+import type { BudgetPath, ReservationId, TreeId } from '../kernel/names.ts';
+import type { Reservation } from '../kernel/reservation.ts';
+
+/** End of a tree's journal. A tree without entries has seq 0, GENESIS_HASH and atMs 0. */
+export interface Head {
+  readonly seq: number;
+  /** SHA-256 that ends the chain, in hex. */
+  readonly hash: string;
+  readonly atMs: number;
+}
+
+/** What `load` is asked for: records that a decision needs and the cache does not have. */
+export interface LoadRequest {
+  readonly treeId: TreeId;
+  /** Chains are loaded: each path and all its ancestors. */
+  readonly paths: readonly BudgetPath[];
+  /** Each with the budgets that it charges. */
+  readonly reservationIds: readonly ReservationId[];
+  /** Loads live reservations by reclaim time (each with the budgets that it charges), up to this many of them. */
+  readonly leases: { readonly afterReclaimMs: number; readonly countMax: number } | undefined;
+  /** Whether the entries after the projected sequence are wanted: yes unless the cache has them. */
+  readonly withTail: boolean;
+}
+
+/** Records as projected at `projectedSeq`, all read in one snapshot with `head`. */
+export interface Loaded {
+  readonly head: Head;
+  readonly projectedSeq: number;
+  /** Budgets that the tree had at projectedSeq; the next one takes the number after it. */
+  readonly budgetCount: number;
+  readonly budgets: readonly BudgetState[];
+  readonly reservations: readonly Reservation[];
+  /** Every live reservation with a reclaim time up to here is among `reservations`; undefined where not asked. */
+  readonly leasesThroughMs: number | undefined;
+  /** Entries after projectedSeq up to head, oldest first; empty where not asked for. */
+  readonly tail: readonly Entry[];
+  /** Why the tree is out of service; undefined for a healthy one. */
+  readonly quarantine: string | undefined;
+}
+
+/** One tree's part of an append: entries that follow `expected`, already encoded as the bytes to be stored. */
+export interface TreeAppend {
+  readonly treeId: TreeId;
+  readonly expected: Head;
+  readonly entries: readonly Entry[];
+}
+
+/** What became of an append. Anything that is none of these is thrown, and then nothing was written. */
+export type AppendResult =
+  /** Committed and durable. `heads` in the order of the batch. */
+  | { readonly outcome: 'committed'; readonly heads: readonly Head[] }
+  /** Another epoch rules: this process is no longer the writer. Nothing was written. */
+  | { readonly outcome: 'fenced' }
+  /** A head had moved, or the database asked for a retry (40001, 40P01). Nothing was written. */
+  | { readonly outcome: 'conflict' }
+  /** A key of the batch is in the journal already. Nothing was written. */
+  | { readonly outcome: 'key_exists' };
+
+/**
+ * Thrown by every method when the store cannot be reached or does not answer in time. After an append it says nothing
+ * about the outcome: the same append at the same heads finds out.
+ */
+export class StoreUnavailableError extends Error {
+  override readonly name = 'StoreUnavailableError';
+}
+
+/** What the writer's lease says. */
+export interface WriterLease {
+  readonly epoch: number;
+  /** Address under which the writer says it can be reached. */
+  readonly address: string;
+  /** Whether the asking process holds it. */
+  readonly held: boolean;
+  /** The store's clock when it answered, in milliseconds. */
+  readonly storeNowMs: number;
+  /** When it runs out, by the store's clock. */
+  readonly expireMs: number;
+}
+
+/** A live reservation that is due, as the reaper looks for them across trees. */
+export interface DueTree {
+  readonly treeId: TreeId;
+  /** Earliest reclaim time among its due reservations. */
+  readonly reclaimMs: number;
+}
+
+/** All that the lane asks of a store. */
+export interface Store {
+  /** Reads in one snapshot. Budgets and reservations that do not exist are left out. */
+  load(request: LoadRequest): Promise<Loaded>;
+  /**
+   * Appends all or nothing, in one serializable transaction guarded by the epoch and by every head, and writes nothing
+   * but journal rows, heads, key digests and personal fields. An empty batch checks the epoch alone. Repeating an append
+   * whose outcome is unknown is safe: where it had been committed the answer is `committed` again.
+   */
+  append(epoch: number, batch: readonly TreeAppend[]): Promise<AppendResult>;
+  /** The entries that answer these key digests; digests that are not in the journal are left out. */
+  findKeys(treeId: TreeId, digests: readonly string[]): Promise<readonly Entry[]>;
+  /** Entries after `afterSeq`, oldest first, at least one row's worth and about `countMax` at the most. */
+  readEntries(treeId: TreeId, afterSeq: number, countMax: number): Promise<readonly Entry[]>;
+  /**
+   * Brings a tree's projection forward by entries that follow each other. Guarded by the projected sequence: entries at or
+   * below it are skipped; where there would be a gap nothing is written. Returns the projected sequence after it.
+   */
+  project(treeId: TreeId, entries: readonly Entry[]): Promise<number>;
+  /** Trees whose projection is behind their journal, up to `countMax`. */
+  unprojectedTrees(countMax: number): Promise<readonly { readonly treeId: TreeId; readonly projectedSeq: number }[]>;
+  /** Trees with live reservations due at `nowMs` in the projection, earliest first, after a cursor, up to `countMax`. */
+  dueTrees(nowMs: number, after: DueTree | undefined, countMax: number): Promise<readonly DueTree[]>;
+  /** Takes the writer's lease if it is free or run out (raising the epoch), or renews it if held with this epoch. */
+  holdWriterLease(holder: string, address: string, epoch: number | undefined, ttlMs: number): Promise<WriterLease>;
+  /** Gives the lease back, if still held with this epoch, so that a standby can take over at once. */
+  releaseWriterLease(holder: string, epoch: number): Promise<void>;
+  /** Puts a tree out of service, with the reason that people are shown. */
+  quarantine(treeId: TreeId, reason: string): Promise<void>;
+}
+
+/** Hash before the first entry of every tree. */
+export const GENESIS_HASH = '0'.repeat(64);
