@@ -1,0 +1,139 @@
+// Puts the lane's parts together: lane, writer lease, projector, reaper, clock. The only place that knows all of them.
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleepMs } from 'node:timers/promises';
+import type { TreeId } from '../kernel/names.ts';
+import type { Refusal } from '../kernel/refusal.ts';
+import { type Store, StoreUnavailableError } from '../store/port.ts';
+import { type Clock, StoreClock } from './clock.ts';
+import { commitTo } from './commitment.ts';
+import type { Coordinator, CoordinatorStatus } from './coordinator.ts';
+import { expireCommand } from './expire-command.ts';
+import { newReservationId } from './ids.ts';
+import { Lane } from './lane.ts';
+import type { Log } from './log.ts';
+import { Projector } from './projector.ts';
+import { Reaper } from './reaper.ts';
+import * as refusals from './refusals.ts';
+import { Writer } from './writer.ts';
+
+/** What a coordinator is made with. */
+export interface CoordinatorOptions {
+  readonly store: Store;
+  readonly log: Log;
+  /** Address that standbys tell callers when this process is the writer. */
+  readonly address: string;
+  /** Time between the end of a lease and the lapse of its hold, in milliseconds, at least 0. */
+  readonly graceMs: number;
+  /** Whether quiet trees are looked after. Answers are the same either way. */
+  readonly reaper: boolean;
+  /** Where decisions read the time from. Default: the store's clock. */
+  readonly clock?: Clock;
+}
+
+/** A coordinator with its life cycle. */
+export interface RunningCoordinator extends Coordinator {
+  /** Ends what was let in, catches the projection up and gives the writer's lease back. */
+  stop(): Promise<void>;
+}
+
+/** Starts a coordinator. Throws StoreUnavailableError where the store can't be reached. */
+export async function startCoordinator(options: CoordinatorOptions): Promise<RunningCoordinator> {
+  const { store, log, graceMs } = options;
+  const monotonicMs = () => performance.now();
+  const sleep = (ms: number): Promise<void> => sleepMs(ms, undefined, { ref: false });
+  // Rounds end at once when the coordinator stops; a lane that waits for its store goes on waiting.
+  const stopping = new AbortController();
+  const sleepBetweenRounds = (ms: number): Promise<void> => sleepUnless(stopping.signal, ms);
+  const storeClock = options.clock === undefined ? new StoreClock(monotonicMs, log) : undefined;
+  const clock = options.clock ?? (storeClock as StoreClock);
+  const writer: Writer = new Writer({
+    store,
+    holder: randomUUID(),
+    address: options.address,
+    storeClock,
+    log,
+    onLead: () => lane.reset(),
+    onLost: () => lane.reset(),
+    monotonicMs,
+    sleep: sleepBetweenRounds,
+  });
+  const lane: Lane = new Lane({
+    store,
+    clock,
+    graceMs,
+    commit: commitTo,
+    log,
+    epoch: () => writer.epoch,
+    leaderAddress: () => writer.leaderAddress,
+    onFenced: () => writer.fenced(),
+    onCommitted: (treeId, entryCount) => projector.note(treeId, entryCount),
+    overload: () => projector.overload(),
+    monotonicMs,
+    sleep,
+  });
+  const projector: Projector = new Projector({ store, cache: lane.cache, log, monotonicMs, sleep: sleepBetweenRounds });
+  const submit = (command: Parameters<Lane['submit']>[0]) => lane.submit(command);
+  const isLeader = () => writer.epoch !== undefined;
+  const reaper = new Reaper({ store, clock, log, submit, isLeader, sleep: sleepBetweenRounds });
+  await writer.start();
+  projector.start();
+  if (options.reaper) reaper.start();
+  return {
+    submit,
+    nowMs: () => clock.nowMs(),
+    newReservationId: () => newReservationId(clock.nowMs()),
+    catchUp: (treeId) => catchUp(lane, projector, isLeader, treeId),
+    status: () => statusOf(lane, writer, projector),
+    async stop() {
+      stopping.abort();
+      await reaper.stop();
+      await lane.stop();
+      await projector.stop();
+      await writer.stop();
+    },
+  };
+}
+
+async function catchUp(
+  lane: Lane,
+  projector: Projector,
+  isLeader: () => boolean,
+  treeId: TreeId | undefined,
+): Promise<Refusal | undefined> {
+  if (!isLeader()) return refusals.notLeader('');
+  if (treeId !== undefined) {
+    for (;;) {
+      const answer = await lane.submit(expireCommand(treeId));
+      if (answer.kind === 'refusal') return answer;
+      if (answer.kind !== 'expired' || !answer.more) break;
+    }
+  }
+  try {
+    await projector.catchUp(treeId);
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) return refusals.storeUnavailable();
+    throw error;
+  }
+  return undefined;
+}
+
+function statusOf(lane: Lane, writer: Writer, projector: Projector): CoordinatorStatus {
+  const leader = writer.epoch !== undefined;
+  return {
+    serving: leader && !lane.storeDown,
+    leader,
+    leaderAddress: writer.leaderAddress,
+    epoch: writer.epoch ?? 0,
+    projectionLagMs: projector.lagMs,
+    queueDepth: lane.depth,
+    quarantinedTrees: [...lane.quarantined.keys()],
+  };
+}
+
+async function sleepUnless(signal: AbortSignal, ms: number): Promise<void> {
+  try {
+    await sleepMs(ms, undefined, { ref: false, signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}

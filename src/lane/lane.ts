@@ -1,0 +1,403 @@
+// The single writer. Takes commands in fair order, decides a batch on cached state, appends it as one transaction, and only
+// then answers. While one append is in flight, arrivals gather into the next batch. Every way in which an append can end is
+// handled here and nowhere else:
+//   committed     the batch is final, everybody is answered
+//   fenced        another process is the writer: nothing was written, everybody is told
+//   conflict      a head had moved or the database asked for a retry: forget those trees, decide again, a bounded number of times
+//   key_exists    a key is in the journal already: find out what it answers, decide again
+//   unreachable   the outcome is unknown: append the same at the same heads until it is known, or give up and say so
+//   anything else the batch is taken apart and each command decided alone, so that only the one at fault fails
+import type { Answer } from '../kernel/answer.ts';
+import type { Command, PersonalFields } from '../kernel/command.ts';
+import type { TreeId } from '../kernel/names.ts';
+import type { Refusal } from '../kernel/refusal.ts';
+import { type AppendResult, type Store, StoreUnavailableError, type TreeAppend } from '../store/port.ts';
+import { CorruptTreeError, decideTree, type Submitted, type TreeBatch } from './batch.ts';
+import { mergeMissing, needsOf } from './cached-tree.ts';
+import type { Clock } from './clock.ts';
+import { FairQueue } from './fair-queue.ts';
+import { KeySearch } from './key-search.ts';
+import type { Log } from './log.ts';
+import * as refusals from './refusals.ts';
+import { TreeCache } from './tree-cache.ts';
+
+/** Commands in one transaction. Past this a larger batch saves nothing more and only makes its first command wait. */
+const BATCH_COUNT_MAX = 1_024;
+
+/** Commands that one tree gives to a batch while others wait: four trees can flood before a fifth has to wait a batch. */
+const TURN_COUNT_MAX = 256;
+
+/** Commands that may wait. At 20,000 a second this is a bit over a second and a half of work; more would only time out. */
+const QUEUE_COUNT_MAX = 32_768;
+
+/** How often a lost race is run again. Each loss means that somebody else got something done; five in a row are no luck. */
+const ATTEMPTS_MAX = 5;
+
+/** How long an append whose outcome is unknown is repeated before its callers are told that the store does not answer. */
+const UNKNOWN_OUTCOME_MS = 4_000;
+
+/** Pause between two tries to reach the store. */
+const STORE_RETRY_MS = 100;
+
+/** Everything the lane works with. */
+export interface LaneDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly graceMs: number;
+  readonly commit: (fields: PersonalFields) => string;
+  readonly log: Log;
+  /** The epoch under which this process may append; undefined while it is not the writer. */
+  readonly epoch: () => number | undefined;
+  /** Where the writer can be reached, as far as known. */
+  readonly leaderAddress: () => string;
+  /** Called when an append found another epoch. */
+  readonly onFenced: () => void;
+  /** Called with every tree that was appended to, and by how many entries. */
+  readonly onCommitted: (treeId: TreeId, entryCount: number) => void;
+  /** Why new work is refused for now; undefined where it isn't. */
+  readonly overload: () => string | undefined;
+  readonly monotonicMs: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
+}
+
+/** See the head of this file. */
+export class Lane {
+  readonly #deps: LaneDeps;
+  readonly #queue = new FairQueue<Submitted>(QUEUE_COUNT_MAX);
+  readonly #alone: Submitted[] = [];
+  readonly #quarantined = new Map<TreeId, string>();
+  readonly cache: TreeCache;
+  readonly #searches: KeySearch;
+  #state: 'idle' | 'running' | 'stopped' = 'idle';
+  #storeDown = false;
+  readonly #idle: (() => void)[] = [];
+
+  constructor(deps: LaneDeps) {
+    this.#deps = deps;
+    const wake = () => this.#wake();
+    this.cache = new TreeCache(deps.store, wake);
+    this.#searches = new KeySearch(deps.store, wake);
+  }
+
+  /** Commands that were let in and are not answered yet, those of the batch in flight left out. */
+  get depth(): number {
+    return this.#queue.count + this.#alone.length + this.cache.parkedCount + this.#searches.parkedCount;
+  }
+
+  /** Whether the last try to reach the store failed. */
+  get storeDown(): boolean {
+    return this.#storeDown;
+  }
+
+  /** Trees out of service, with why. */
+  get quarantined(): ReadonlyMap<TreeId, string> {
+    return this.#quarantined;
+  }
+
+  /** See Coordinator.submit. */
+  submit(command: Command): Promise<Answer> {
+    const refusal = this.#refusalAtTheDoor(command);
+    if (refusal !== undefined) return Promise.resolve(refusal);
+    return new Promise((resolve, reject) => {
+      const item: Submitted = {
+        treeId: command.treeId,
+        command,
+        resolve,
+        reject,
+        attempts: 0,
+        keyChecked: false,
+        alone: false,
+        sinceMs: this.#deps.monotonicMs(),
+      };
+      this.#queue.push(item)?.resolve(refusals.overloaded('too many commands wait'));
+      this.#wake();
+    });
+  }
+
+  /** Refuses everything new and resolves when what was let in is answered. */
+  async stop(): Promise<void> {
+    const running = this.#state === 'running' || this.depth > 0;
+    if (running) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    this.#state = 'stopped';
+  }
+
+  /** Forgets all cached state and refuses what waits: this process has just stopped or started to be the writer. */
+  reset(): void {
+    for (const { treeId } of [...this.cache.trees()]) this.cache.drop(treeId);
+    this.#quarantined.clear();
+  }
+
+  #refusalAtTheDoor(command: Command): Refusal | undefined {
+    if (this.#state === 'stopped') return refusals.stopping();
+    if (this.#deps.epoch() === undefined) return refusals.notLeader(this.#deps.leaderAddress());
+    if (this.#storeDown) return refusals.storeUnavailable();
+    const why = this.#quarantined.get(command.treeId);
+    if (why !== undefined) return refusals.treeQuarantined(command.treeId, why);
+    const overload = this.#deps.overload();
+    // Ending work is never refused for load: it is what makes room.
+    if (overload !== undefined && command.kind === 'Reserve') return refusals.overloaded(overload);
+    return undefined;
+  }
+
+  #wake(): void {
+    if (this.#state !== 'idle') return;
+    this.#state = 'running';
+    queueMicrotask(() => {
+      this.#run().catch((error: unknown) => {
+        this.#deps.log('error', 'the lane failed', { error });
+        for (const item of this.#takeAll()) item.reject(error);
+        this.#state = 'idle';
+      });
+    });
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      this.#takeArrivals();
+      const items = this.#nextBatch();
+      if (items.length === 0) break;
+      await this.#decideAndAppend(items);
+    }
+    this.#state = 'idle';
+    if (this.depth === 0) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #nextBatch(): Submitted[] {
+    const single = this.#alone.shift();
+    return single === undefined ? this.#queue.take(BATCH_COUNT_MAX, TURN_COUNT_MAX) : [single];
+  }
+
+  async #decideAndAppend(items: readonly Submitted[]): Promise<void> {
+    const batches = this.#decide(items);
+    const live = batches.filter((batch) => batch.answered.length > 0 || batch.entries.length > 0);
+    if (live.length === 0) return;
+    const appends = live
+      .filter((batch) => batch.entries.length > 0)
+      .map((batch): TreeAppend => ({ treeId: batch.tree.treeId, expected: batch.tree.head, entries: batch.entries }));
+    const epoch = this.#deps.epoch();
+    if (epoch === undefined) {
+      this.#takeBack(live);
+      this.#answerAll(live, refusals.notLeader(this.#deps.leaderAddress()));
+      return;
+    }
+    try {
+      this.#conclude(live, await this.#appendUntilKnown(epoch, appends));
+    } catch (error) {
+      this.#takeBack(live);
+      for (const { tree } of live) this.cache.drop(tree.treeId);
+      if (error instanceof StoreUnavailableError) this.#storeIsDown(live, error);
+      else this.#takeApart(live, error);
+    }
+  }
+
+  #decide(items: readonly Submitted[]): TreeBatch[] {
+    const batches: TreeBatch[] = [];
+    const nowMs = this.#deps.clock.nowMs();
+    for (const [treeId, own] of groupByTree(items)) {
+      const tree = this.cache.get(treeId);
+      if (tree === undefined) {
+        this.cache.park(treeId, own, mergeMissing(own.map(({ command }) => needsOf(command))));
+        continue;
+      }
+      const context = {
+        nowMs: Math.max(nowMs, tree.state.position.atMs),
+        graceMs: this.#deps.graceMs,
+        commit: this.#deps.commit,
+      };
+      try {
+        const batch = decideTree(tree, own, context);
+        this.#setAside(batch);
+        batches.push(batch);
+      } catch (error) {
+        if (!(error instanceof CorruptTreeError)) throw error;
+        this.#quarantine(treeId, own, error);
+      }
+    }
+    return batches;
+  }
+
+  // Commands of a batch that can't be answered with it.
+  #setAside(batch: TreeBatch): void {
+    const { treeId } = batch.tree;
+    for (const { item, error } of batch.failed) {
+      this.#deps.log('error', 'a command failed', { treeId, command: item.command.kind, error });
+      item.reject(error);
+    }
+    if (batch.parked.length > 0) {
+      const missing = mergeMissing(batch.parked.map((parked) => parked.missing));
+      this.cache.park(
+        treeId,
+        batch.parked.map(({ item }) => item),
+        missing,
+      );
+    }
+    if (batch.unsearched.length > 0) this.#searches.search(treeId, batch.unsearched);
+    this.#queue.putBack(treeId, batch.deferred);
+  }
+
+  async #appendUntilKnown(epoch: number, appends: readonly TreeAppend[]): Promise<AppendResult> {
+    const untilMs = this.#deps.monotonicMs() + UNKNOWN_OUTCOME_MS;
+    for (;;) {
+      try {
+        return await this.#deps.store.append(epoch, appends);
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError) || this.#deps.monotonicMs() >= untilMs) throw error;
+        // Nobody else should wait for what this batch may never learn.
+        this.#storeDown = true;
+        await this.#deps.sleep(STORE_RETRY_MS);
+      }
+    }
+  }
+
+  #conclude(live: readonly TreeBatch[], result: AppendResult): void {
+    this.#storeDown = false;
+    switch (result.outcome) {
+      case 'committed':
+        this.#committed(live, result.heads);
+        return;
+      case 'fenced':
+        this.#takeBack(live);
+        this.reset();
+        this.#deps.onFenced();
+        this.#answerAll(live, refusals.notLeader(this.#deps.leaderAddress()));
+        return;
+      case 'conflict':
+        this.#takeBack(live);
+        for (const { tree, entries } of live) if (entries.length > 0) this.cache.drop(tree.treeId);
+        this.#tryAgain(live);
+        return;
+      case 'key_exists':
+        this.#takeBack(live);
+        for (const { tree, answered } of live) {
+          const unchecked = answered.map(({ item }) => item);
+          if (unchecked.length > 0) this.#searches.search(tree.treeId, unchecked);
+        }
+    }
+  }
+
+  #committed(live: readonly TreeBatch[], heads: readonly { seq: number; hash: string; atMs: number }[]): void {
+    let at = 0;
+    for (const { tree, entries } of live) {
+      if (entries.length === 0) continue;
+      const head = heads[at++];
+      if (head === undefined) throw new Error('a committed append names every head');
+      tree.committed(head, entries);
+      tree.state.evictRemembered(this.cache.rememberedCountMax);
+      this.#deps.onCommitted(tree.treeId, entries.length);
+    }
+    for (const { answered } of live) for (const { item, answer } of answered) item.resolve(answer);
+    this.cache.trim();
+  }
+
+  #takeBack(live: readonly TreeBatch[]): void {
+    for (const { tree } of live) tree.state.rollback();
+  }
+
+  #answerAll(live: readonly TreeBatch[], refusal: Refusal): void {
+    for (const { answered } of live) for (const { item } of answered) item.resolve(refusal);
+  }
+
+  #tryAgain(live: readonly TreeBatch[]): void {
+    for (const { tree, answered } of live) {
+      const again: Submitted[] = [];
+      for (const { item } of answered) {
+        item.attempts += 1;
+        if (item.attempts < ATTEMPTS_MAX) again.push(item);
+        else item.resolve(refusals.contention());
+      }
+      this.#queue.putBack(tree.treeId, again);
+    }
+  }
+
+  #storeIsDown(live: readonly TreeBatch[], error: StoreUnavailableError): void {
+    this.#deps.log('error', 'the store does not answer', { error });
+    this.#storeDown = true;
+    this.#answerAll(live, refusals.storeUnavailable());
+    for (const item of this.#takeAll()) item.resolve(refusals.storeUnavailable());
+    this.#probe().catch((failure: unknown) => this.#deps.log('error', 'probing the store failed', { error: failure }));
+  }
+
+  // Looks for the store until it answers, so that the first caller after an outage is not the one to find out.
+  async #probe(): Promise<void> {
+    while (this.#storeDown && this.#state !== 'stopped') {
+      await this.#deps.sleep(STORE_RETRY_MS);
+      try {
+        await this.#deps.store.append(this.#deps.epoch() ?? 0, []);
+        this.#storeDown = false;
+        this.#deps.log('info', 'the store answers again');
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError)) throw error;
+      }
+    }
+  }
+
+  // A fault that is neither a race nor an outage. One command alone is refused with it; several are decided one by one.
+  #takeApart(live: readonly TreeBatch[], error: unknown): void {
+    const items = live.flatMap(({ answered }) => answered.map(({ item }) => item));
+    this.#deps.log('error', 'a batch failed', { commands: items.length, error });
+    for (const item of items) {
+      if (item.alone) item.reject(error);
+      else {
+        item.alone = true;
+        this.#alone.push(item);
+      }
+    }
+  }
+
+  #quarantine(treeId: TreeId, items: readonly Submitted[], error: CorruptTreeError): void {
+    this.#deps.log('error', 'a tree is out of service', { treeId, error });
+    const why = error.message;
+    this.cache.drop(treeId);
+    this.#quarantined.set(treeId, why);
+    for (const item of items) item.resolve(refusals.treeQuarantined(treeId, why));
+    this.#deps.store.quarantine(treeId, why).catch((failure: unknown) => {
+      this.#deps.log('error', 'a quarantine could not be written down', { treeId, error: failure });
+    });
+  }
+
+  #takeArrivals(): void {
+    const { ready, failed, quarantined } = this.cache.takeArrivals();
+    for (const { treeId, items } of ready) this.#queue.putBack(treeId, items);
+    for (const { items, error } of failed) this.#loadFailed(items, error);
+    for (const { treeId, items, why } of quarantined) {
+      this.#quarantined.set(treeId, why);
+      for (const item of items) item.resolve(refusals.treeQuarantined(treeId, why));
+    }
+    for (const { treeId, items, outcome } of this.#searches.takeArrivals()) {
+      if ('error' in outcome) {
+        this.#loadFailed(items, outcome.error);
+        continue;
+      }
+      const tree = this.cache.get(treeId);
+      if (tree !== undefined) {
+        for (const entry of outcome.found) if (entry.key !== undefined) tree.state.remember(entry.key.digest, entry);
+        tree.state.commit();
+        for (const item of items) item.keyChecked = true;
+      }
+      this.#queue.putBack(treeId, items);
+    }
+  }
+
+  #loadFailed(items: readonly Submitted[], error: unknown): void {
+    if (!(error instanceof StoreUnavailableError)) {
+      this.#deps.log('error', 'records could not be read', { error });
+      for (const item of items) item.reject(error);
+      return;
+    }
+    for (const item of items) item.resolve(refusals.storeUnavailable());
+  }
+
+  #takeAll(): Submitted[] {
+    return [...this.#queue.drain(), ...this.#alone.splice(0), ...this.cache.drain(), ...this.#searches.drain()];
+  }
+}
+
+function groupByTree(items: readonly Submitted[]): Map<TreeId, Submitted[]> {
+  const groups = new Map<TreeId, Submitted[]>();
+  for (const item of items) {
+    const group = groups.get(item.treeId);
+    if (group === undefined) groups.set(item.treeId, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
