@@ -71,7 +71,14 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     monotonicMs,
     sleep,
   });
-  const projector: Projector = new Projector({ store, cache: lane.cache, log, monotonicMs, sleep: sleepBetweenRounds });
+  const projector: Projector = new Projector({
+    store,
+    cache: lane.cache,
+    log,
+    onCorrupt: (treeId, error) => lane.quarantine(treeId, 'its entries do not fit its projection', error),
+    monotonicMs,
+    sleep: sleepBetweenRounds,
+  });
   const submit = (command: Parameters<Lane['submit']>[0]) => lane.submit(command);
   const isLeader = () => writer.epoch !== undefined;
   const reaper = new Reaper({ store, clock, log, submit, isLeader, sleep: sleepBetweenRounds });

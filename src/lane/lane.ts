@@ -12,6 +12,7 @@ import type { Command, PersonalFields } from '../kernel/command.ts';
 import type { TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
 import { type AppendResult, type Store, StoreUnavailableError, type TreeAppend } from '../store/port.ts';
+import { Appender } from './appender.ts';
 import { CorruptTreeError, decideTree, type Submitted, type TreeBatch } from './batch.ts';
 import { mergeMissing, needsOf } from './cached-tree.ts';
 import type { Clock } from './clock.ts';
@@ -32,12 +33,6 @@ const QUEUE_COUNT_MAX = 32_768;
 
 /** How often a lost race is run again. Each loss means that somebody else got something done; five in a row are no luck. */
 const ATTEMPTS_MAX = 5;
-
-/** How long an append whose outcome is unknown is repeated before its callers are told that the store does not answer. */
-const UNKNOWN_OUTCOME_MS = 4_000;
-
-/** Pause between two tries to reach the store. */
-const STORE_RETRY_MS = 100;
 
 /** Everything the lane works with. */
 export interface LaneDeps {
@@ -68,8 +63,8 @@ export class Lane {
   readonly #quarantined = new Map<TreeId, string>();
   readonly cache: TreeCache;
   readonly #searches: KeySearch;
+  readonly #appender: Appender;
   #state: 'idle' | 'running' | 'stopped' = 'idle';
-  #storeDown = false;
   readonly #idle: (() => void)[] = [];
 
   constructor(deps: LaneDeps) {
@@ -77,6 +72,7 @@ export class Lane {
     const wake = () => this.#wake();
     this.cache = new TreeCache(deps.store, wake);
     this.#searches = new KeySearch(deps.store, wake);
+    this.#appender = new Appender(deps);
   }
 
   /** Commands that were let in and are not answered yet, those of the batch in flight left out. */
@@ -86,7 +82,7 @@ export class Lane {
 
   /** Whether the last try to reach the store failed. */
   get storeDown(): boolean {
-    return this.#storeDown;
+    return this.#appender.storeDown;
   }
 
   /** Trees out of service, with why. */
@@ -119,6 +115,7 @@ export class Lane {
     const running = this.#state === 'running' || this.depth > 0;
     if (running) await new Promise<void>((resolve) => this.#idle.push(resolve));
     this.#state = 'stopped';
+    this.#appender.stop();
   }
 
   /** Forgets all cached state and refuses what waits: this process has just stopped or started to be the writer. */
@@ -130,7 +127,7 @@ export class Lane {
   #refusalAtTheDoor(command: Command): Refusal | undefined {
     if (this.#state === 'stopped') return refusals.stopping();
     if (this.#deps.epoch() === undefined) return refusals.notLeader(this.#deps.leaderAddress());
-    if (this.#storeDown) return refusals.storeUnavailable();
+    if (this.#appender.storeDown) return refusals.storeUnavailable();
     const why = this.#quarantined.get(command.treeId);
     if (why !== undefined) return refusals.treeQuarantined(command.treeId, why);
     const overload = this.#deps.overload();
@@ -181,7 +178,7 @@ export class Lane {
       return;
     }
     try {
-      this.#conclude(live, await this.#appendUntilKnown(epoch, appends));
+      this.#conclude(live, await this.#appender.append(epoch, appends));
     } catch (error) {
       this.#takeBack(live);
       for (const { tree } of live) this.cache.drop(tree.treeId);
@@ -210,7 +207,8 @@ export class Lane {
         batches.push(batch);
       } catch (error) {
         if (!(error instanceof CorruptTreeError)) throw error;
-        this.#quarantine(treeId, own, error);
+        this.quarantine(treeId, error.message, error);
+        for (const item of own) item.resolve(refusals.treeQuarantined(treeId, error.message));
       }
     }
     return batches;
@@ -235,22 +233,7 @@ export class Lane {
     this.#queue.putBack(treeId, batch.deferred);
   }
 
-  async #appendUntilKnown(epoch: number, appends: readonly TreeAppend[]): Promise<AppendResult> {
-    const untilMs = this.#deps.monotonicMs() + UNKNOWN_OUTCOME_MS;
-    for (;;) {
-      try {
-        return await this.#deps.store.append(epoch, appends);
-      } catch (error) {
-        if (!(error instanceof StoreUnavailableError) || this.#deps.monotonicMs() >= untilMs) throw error;
-        // Nobody else should wait for what this batch may never learn.
-        this.#storeDown = true;
-        await this.#deps.sleep(STORE_RETRY_MS);
-      }
-    }
-  }
-
   #conclude(live: readonly TreeBatch[], result: AppendResult): void {
-    this.#storeDown = false;
     switch (result.outcome) {
       case 'committed':
         this.#committed(live, result.heads);
@@ -311,24 +294,8 @@ export class Lane {
 
   #storeIsDown(live: readonly TreeBatch[], error: StoreUnavailableError): void {
     this.#deps.log('error', 'the store does not answer', { error });
-    this.#storeDown = true;
     this.#answerAll(live, refusals.storeUnavailable());
     for (const item of this.#takeAll()) item.resolve(refusals.storeUnavailable());
-    this.#probe().catch((failure: unknown) => this.#deps.log('error', 'probing the store failed', { error: failure }));
-  }
-
-  // Looks for the store until it answers, so that the first caller after an outage is not the one to find out.
-  async #probe(): Promise<void> {
-    while (this.#storeDown && this.#state !== 'stopped') {
-      await this.#deps.sleep(STORE_RETRY_MS);
-      try {
-        await this.#deps.store.append(this.#deps.epoch() ?? 0, []);
-        this.#storeDown = false;
-        this.#deps.log('info', 'the store answers again');
-      } catch (error) {
-        if (!(error instanceof StoreUnavailableError)) throw error;
-      }
-    }
   }
 
   // A fault that is neither a race nor an outage. One command alone is refused with it; several are decided one by one.
@@ -344,12 +311,11 @@ export class Lane {
     }
   }
 
-  #quarantine(treeId: TreeId, items: readonly Submitted[], error: CorruptTreeError): void {
-    this.#deps.log('error', 'a tree is out of service', { treeId, error });
-    const why = error.message;
+  /** Puts a tree out of service, and writes that down: its records do not agree. */
+  quarantine(treeId: TreeId, why: string, error: unknown): void {
+    this.#deps.log('error', 'a tree is out of service', { treeId, why, error });
     this.cache.drop(treeId);
     this.#quarantined.set(treeId, why);
-    for (const item of items) item.resolve(refusals.treeQuarantined(treeId, why));
     this.#deps.store.quarantine(treeId, why).catch((failure: unknown) => {
       this.#deps.log('error', 'a quarantine could not be written down', { treeId, error: failure });
     });
@@ -384,6 +350,7 @@ export class Lane {
       for (const item of items) item.reject(error);
       return;
     }
+    this.#appender.readFailed();
     for (const item of items) item.resolve(refusals.storeUnavailable());
   }
 

@@ -25,6 +25,8 @@ export interface ProjectorDeps {
   readonly store: Store;
   readonly cache: TreeCache;
   readonly log: Log;
+  /** Called with a tree whose entries can't be projected. */
+  readonly onCorrupt: (treeId: TreeId, error: unknown) => void;
   readonly monotonicMs: () => number;
   readonly sleep: (ms: number) => Promise<void>;
 }
@@ -132,7 +134,8 @@ export class Projector {
         await this.#fromJournal(treeId);
         continue;
       }
-      for (let at = 0; at < tail.length || at === 0; at += PAGE_COUNT_MAX) {
+      if (tail.length === 0) this.#behind.delete(treeId);
+      for (let at = 0; at < tail.length; at += PAGE_COUNT_MAX) {
         const entries = tail.slice(at, at + PAGE_COUNT_MAX);
         if (count + entries.length > PAGE_COUNT_MAX && count > 0) {
           await this.#write(page);
@@ -148,7 +151,14 @@ export class Projector {
   }
 
   async #write(page: readonly TreeEntries[]): Promise<void> {
-    const projected = await this.#deps.store.project(page);
+    let projected: ReadonlyMap<TreeId, number>;
+    try {
+      projected = await this.#deps.store.project(page);
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) throw error;
+      await this.#takeApart(page, error);
+      return;
+    }
     for (const { treeId, entries } of page) {
       const seq = projected.get(treeId);
       if (seq === undefined) throw new Error(`the store did not say how far ${treeId} is projected`);
@@ -159,15 +169,37 @@ export class Projector {
     }
   }
 
+  // One tree whose entries don't fit its projection must not hold back the others.
+  async #takeApart(page: readonly TreeEntries[], error: unknown): Promise<void> {
+    const [first] = page;
+    if (first !== undefined && page.length === 1) {
+      this.#corrupt(first.treeId, error);
+      return;
+    }
+    for (const part of page) await this.#write([part]);
+  }
+
+  #corrupt(treeId: TreeId, error: unknown): void {
+    this.#behind.delete(treeId);
+    this.#deps.onCorrupt(treeId, error);
+  }
+
   async #fromJournal(treeId: TreeId): Promise<void> {
     const { store } = this.#deps;
-    let seq = (await store.project([{ treeId, entries: [] }])).get(treeId) ?? 0;
-    for (;;) {
-      const entries = await store.readEntries(treeId, seq, PAGE_COUNT_MAX);
-      if (entries.length === 0) break;
-      seq = (await store.project([{ treeId, entries }])).get(treeId) ?? seq;
+    try {
+      let seq = (await store.project([{ treeId, entries: [] }])).get(treeId) ?? 0;
+      for (;;) {
+        const entries = await store.readEntries(treeId, seq, PAGE_COUNT_MAX);
+        if (entries.length === 0) break;
+        const next = (await store.project([{ treeId, entries }])).get(treeId) ?? 0;
+        if (next <= seq) throw new Error(`the projection of ${treeId} does not move past ${seq}`);
+        seq = next;
+      }
+      this.#reached(treeId, seq);
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) throw error;
+      this.#corrupt(treeId, error);
     }
-    this.#reached(treeId, seq);
   }
 
   #reached(treeId: TreeId, seq: number): void {

@@ -20,7 +20,10 @@ export interface LoadRequest {
   readonly paths: readonly BudgetPath[];
   /** Each with the budgets that it charges. */
   readonly reservationIds: readonly ReservationId[];
-  /** Loads live reservations by reclaim time (each with the budgets that it charges), up to this many of them. */
+  /**
+   * Loads live reservations by reclaim time (each with the budgets that it charges), up to this many of them; those that
+   * share the last one's instant come along.
+   */
   readonly leases: { readonly afterReclaimMs: number; readonly countMax: number } | undefined;
   /** Whether the entries after the projected sequence are wanted: yes unless the cache has them. */
   readonly withTail: boolean;
@@ -34,7 +37,10 @@ export interface Loaded {
   readonly budgetCount: number;
   readonly budgets: readonly BudgetState[];
   readonly reservations: readonly Reservation[];
-  /** Every live reservation with a reclaim time up to here is among `reservations`; undefined where not asked. */
+  /**
+   * Every live reservation with a reclaim time after the one asked and up to here is among `reservations`; undefined
+   * where not asked. Number.MAX_SAFE_INTEGER: there are no more.
+   */
   readonly leasesThroughMs: number | undefined;
   /** Entries after projectedSeq up to head, oldest first; empty where not asked for. */
   readonly tail: readonly Entry[];
@@ -42,10 +48,16 @@ export interface Loaded {
   readonly quarantine: string | undefined;
 }
 
-/** One tree's part of an append: entries that follow `expected`, already encoded as the bytes to be stored. */
+/** One tree's part of an append: entries that follow `expected`, at least one. A tree is in a batch once. */
 export interface TreeAppend {
   readonly treeId: TreeId;
   readonly expected: Head;
+  readonly entries: readonly Entry[];
+}
+
+/** Entries of one tree that follow each other; may be none. */
+export interface TreeEntries {
+  readonly treeId: TreeId;
   readonly entries: readonly Entry[];
 }
 
@@ -103,10 +115,11 @@ export interface Store {
   /** Entries after `afterSeq`, oldest first, at least one row's worth and about `countMax` at the most. */
   readEntries(treeId: TreeId, afterSeq: number, countMax: number): Promise<readonly Entry[]>;
   /**
-   * Brings a tree's projection forward by entries that follow each other. Guarded by the projected sequence: entries at or
-   * below it are skipped; where there would be a gap nothing is written. Returns the projected sequence after it.
+   * Brings projections forward, each tree's by entries that follow each other, all in one transaction. Guarded by the
+   * projected sequence of each tree: entries at or below it are skipped; a tree whose entries would leave a gap is left as
+   * it is. Returns the projected sequence of every tree named, after it.
    */
-  project(treeId: TreeId, entries: readonly Entry[]): Promise<number>;
+  project(batch: readonly TreeEntries[]): Promise<ReadonlyMap<TreeId, number>>;
   /** Trees whose projection is behind their journal, up to `countMax`. */
   unprojectedTrees(countMax: number): Promise<readonly { readonly treeId: TreeId; readonly projectedSeq: number }[]>;
   /** Trees with live reservations due at `nowMs` in the projection, earliest first, after a cursor, up to `countMax`. */

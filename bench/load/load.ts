@@ -1,0 +1,78 @@
+// What a load generator is told and what it tells. Generators run in processes of their own, over IPC.
+
+/** A load. */
+export interface LoadPlan {
+  /** host:port of the gRPC server. */
+  readonly address: string;
+  /** Budgets to reserve on, in turn. */
+  readonly budgets: readonly string[];
+  /** Commands that wait for an answer at any moment. */
+  readonly inFlight: number;
+  /** Before anything is counted. */
+  readonly warmUpMs: number;
+  /** How long is counted. */
+  readonly countMs: number;
+  /** Reserve alone, or each followed by a Settle of its reservation. */
+  readonly mode: 'reserve' | 'cycle';
+  /** Streams to spread the commands over; Sessions only. */
+  readonly streams: number;
+  /** Tells this run's keys from those of others. */
+  readonly keyPrefix: string;
+}
+
+/** What came of it. */
+export interface LoadReport {
+  /** Answers that were no refusal, within the counted time: reserves, or whole cycles. */
+  readonly count: number;
+  readonly refused: number;
+  readonly countedMs: number;
+  /** Latencies of single commands in microseconds: median, 95th, 99th percentile, largest. */
+  readonly p50Us: number;
+  readonly p95Us: number;
+  readonly p99Us: number;
+  readonly maxUs: number;
+  /** Commands sent from first to last, warm-up included, to compare with rows in the database. */
+  readonly sent: number;
+}
+
+/** Counts answers and their latencies within the counted time. */
+export class Meter {
+  readonly #fromMs: number;
+  readonly #untilMs: number;
+  readonly #latenciesUs: number[] = [];
+  #count = 0;
+  #refused = 0;
+  sent = 0;
+
+  constructor(plan: LoadPlan) {
+    this.#fromMs = performance.now() + plan.warmUpMs;
+    this.#untilMs = this.#fromMs + plan.countMs;
+  }
+
+  get over(): boolean {
+    return performance.now() >= this.#untilMs;
+  }
+
+  answer(sentMs: number, ok: boolean, counts: boolean): void {
+    const nowMs = performance.now();
+    if (nowMs < this.#fromMs || nowMs >= this.#untilMs) return;
+    this.#latenciesUs.push((nowMs - sentMs) * 1_000);
+    if (!ok) this.#refused += 1;
+    else if (counts) this.#count += 1;
+  }
+
+  report(): LoadReport {
+    const sorted = Float64Array.from(this.#latenciesUs).sort();
+    const at = (share: number): number => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
+    return {
+      count: this.#count,
+      refused: this.#refused,
+      countedMs: this.#untilMs - this.#fromMs,
+      p50Us: at(0.5),
+      p95Us: at(0.95),
+      p99Us: at(0.99),
+      maxUs: at(1),
+      sent: this.sent,
+    };
+  }
+}

@@ -1,0 +1,93 @@
+// Load over Sessions: keeps a number of commands in flight and puts into one frame what came together in one turn.
+import { Client, credentials, type ClientDuplexStream } from '@grpc/grpc-js';
+import { type LoadPlan, type LoadReport, Meter } from './load.ts';
+import { FrameWriter, readResults } from './wire.ts';
+
+const METHOD = '/budgetd.v1.ReservationService/Session';
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+interface Waiting {
+  readonly sentMs: number;
+  readonly settles: boolean;
+}
+
+class Stream {
+  readonly #plan: LoadPlan;
+  readonly #meter: Meter;
+  readonly #name: string;
+  readonly #call: ClientDuplexStream<Buffer, Buffer>;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #frame = new FrameWriter();
+  readonly ended: Promise<void>;
+  #next = 0;
+
+  constructor(client: Client, plan: LoadPlan, meter: Meter, no: number) {
+    this.#plan = plan;
+    this.#meter = meter;
+    this.#name = `${plan.keyPrefix}-${no}`;
+    this.#call = client.makeBidiStreamRequest(METHOD, asIs, asIs);
+    this.ended = new Promise((resolve, reject) => {
+      this.#call.on('end', resolve);
+      this.#call.on('error', reject);
+    });
+    this.#call.on('data', (bytes: Buffer) => this.#take(bytes));
+    const share = Math.ceil(plan.inFlight / plan.streams);
+    for (let i = 0; i < share; i++) this.#reserve();
+    this.#send();
+  }
+
+  #take(bytes: Buffer): void {
+    readResults(bytes, ({ commandId, ok, reservationId }) => {
+      const waiting = this.#waiting.get(commandId);
+      if (waiting === undefined) throw new Error(`an answer to command ${commandId}, which does not wait`);
+      this.#waiting.delete(commandId);
+      const goesOn = this.#plan.mode === 'cycle' && !waiting.settles && ok;
+      this.#meter.answer(waiting.sentMs, ok, !goesOn);
+      if (goesOn) this.#settle(reservationId);
+      else if (!this.#meter.over) this.#reserve();
+    });
+    this.#send();
+    if (this.#waiting.size === 0) this.#call.end();
+  }
+
+  #reserve(): void {
+    const no = this.#next++;
+    const budget = this.#plan.budgets[no % this.#plan.budgets.length] as string;
+    this.#frame.reserve(no, budget, `${this.#name}-${no}`, 1);
+    this.#waiting.set(no, { sentMs: performance.now(), settles: false });
+  }
+
+  #settle(reservationId: string): void {
+    const no = this.#next++;
+    this.#frame.settle(no, reservationId, 's', 1);
+    this.#waiting.set(no, { sentMs: performance.now(), settles: true });
+  }
+
+  #send(): void {
+    if (this.#frame.count === 0) return;
+    this.#meter.sent += this.#frame.count;
+    this.#call.write(this.#frame.take());
+  }
+}
+
+async function run(plan: LoadPlan): Promise<LoadReport> {
+  const meter = new Meter(plan);
+  const client = new Client(plan.address, credentials.createInsecure(), {
+    'grpc.max_receive_message_length': -1,
+    'grpc.max_send_message_length': -1,
+  });
+  const streams = Array.from({ length: plan.streams }, (_, no) => new Stream(client, plan, meter, no));
+  await Promise.all(streams.map((stream) => stream.ended));
+  client.close();
+  return meter.report();
+}
+
+process.once('message', (plan: LoadPlan) => {
+  run(plan).then(
+    (report) => process.send?.(report, () => process.disconnect()),
+    (error: unknown) => {
+      process.stderr.write(`${String(error)}\n`);
+      process.exit(1);
+    },
+  );
+});

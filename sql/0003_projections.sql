@@ -1,0 +1,80 @@
+-- Tables that readers query. All of them can be dropped and rebuilt from the journal.
+
+-- How far each tree is projected. next_reclaim_ms: the earliest reclaim time among its live reservations, so that the
+-- reaper finds due trees without looking at reservations. at_ms: time of the projected entry; the tail is not older.
+CREATE TABLE budgetd.projection_heads (
+  tree text COLLATE "C" PRIMARY KEY,
+  seq bigint NOT NULL,
+  at_ms bigint NOT NULL,
+  budget_count integer NOT NULL,
+  next_reclaim_ms bigint
+) WITH (fillfactor = 50);
+CREATE INDEX projection_heads_due ON budgetd.projection_heads (next_reclaim_ms, tree) WHERE next_reclaim_ms IS NOT NULL;
+
+-- path_key sorts by segments, parents before children: '/' itself would sort behind '-' and '.'.
+-- label_seq: the entry whose personal fields hold the labels.
+CREATE TABLE budgetd.budgets (
+  tree text COLLATE "C" NOT NULL,
+  budget_no integer NOT NULL,
+  parent_no integer,
+  path text COLLATE "C" NOT NULL,
+  path_key text COLLATE "C" NOT NULL GENERATED ALWAYS AS (replace(path, '/', E'\x01')) STORED,
+  uncapped boolean NOT NULL,
+  label_seq bigint,
+  def json NOT NULL,
+  PRIMARY KEY (tree, budget_no),
+  UNIQUE (tree, path),
+  UNIQUE (tree, path_key)
+);
+CREATE INDEX budgets_children ON budgetd.budgets (tree, parent_no, path_key);
+CREATE INDEX budgets_roots ON budgetd.budgets (tree, uncapped) WHERE parent_no IS NULL;
+
+-- Sums per budget, window and period. active_count is kept with the lifetime window (number 0).
+CREATE TABLE budgetd.counters (
+  tree text COLLATE "C" NOT NULL,
+  budget_no integer NOT NULL,
+  window_no integer NOT NULL,
+  period_ms bigint NOT NULL,
+  held_micros bigint NOT NULL,
+  settled_micros bigint NOT NULL,
+  overrun_micros bigint NOT NULL,
+  active_count bigint NOT NULL,
+  PRIMARY KEY (tree, budget_no, window_no, period_ms)
+) WITH (fillfactor = 50);
+
+-- accounts: flat triples of budget number, window number and period, root first. grant_seq: the entry that granted it.
+-- label_seqs: later entries with labels, laid over those of the grant.
+CREATE TABLE budgetd.reservations (
+  tree text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  budget_no integer NOT NULL,
+  accounts bigint[] NOT NULL,
+  create_ms bigint NOT NULL,
+  holder text NOT NULL,
+  grant_seq bigint NOT NULL,
+  label_seqs bigint[],
+  state text COLLATE "C" NOT NULL CHECK (state IN ('ACTIVE', 'SETTLED', 'RELEASED', 'EXPIRED')),
+  requested_micros bigint NOT NULL,
+  granted_micros bigint NOT NULL,
+  held_micros bigint NOT NULL,
+  settled_micros bigint NOT NULL,
+  released_micros bigint NOT NULL,
+  overrun_micros bigint NOT NULL,
+  estimated_micros bigint NOT NULL,
+  lapsed_held_micros bigint NOT NULL,
+  expire_ms bigint NOT NULL,
+  reclaim_ms bigint NOT NULL,
+  ttl_ms bigint NOT NULL,
+  end_ms bigint,
+  late boolean NOT NULL,
+  estimated boolean NOT NULL,
+  started boolean NOT NULL,
+  outcome text COLLATE "C",
+  release_reason text NOT NULL,
+  PRIMARY KEY (tree, id)
+) WITH (fillfactor = 85);
+CREATE INDEX reservations_live ON budgetd.reservations (tree, reclaim_ms) WHERE state = 'ACTIVE';
+CREATE INDEX reservations_by_budget ON budgetd.reservations (tree, budget_no, id);
+
+GRANT SELECT, INSERT, UPDATE, DELETE
+  ON budgetd.projection_heads, budgetd.budgets, budgetd.counters, budgetd.reservations TO budgetd_service;

@@ -1,0 +1,162 @@
+-- Everything that a decision needs of one tree, in one call and one snapshot: the functions are STABLE, so all their
+-- statements see what the calling statement sees. Index lookups only, whatever the statistics say: OFFSET 0 keeps each
+-- lookup a lookup, where the planner would make a join of it and scan a table that it believes to be small.
+
+-- A reservation as the service reads it. Amounts as text: JSON numbers past 2^53 are not exact in JavaScript.
+CREATE FUNCTION budgetd.reservation_json(r budgetd.reservations) RETURNS json
+LANGUAGE sql STABLE
+RETURN json_build_array(
+  r.id, r.budget_no, r.accounts, r.create_ms, r.holder,
+  (SELECT json_agg(json_build_array(CASE p.seq WHEN r.grant_seq THEN p.acting_for ELSE '' END, p.labels) ORDER BY p.seq) FROM budgetd.personal p
+    WHERE p.tree = r.tree AND p.seq = ANY (r.grant_seq || r.label_seqs)),
+  json_build_array(
+    r.state, r.requested_micros::text, r.granted_micros::text, r.held_micros::text, r.settled_micros::text,
+    r.released_micros::text, r.overrun_micros::text, r.estimated_micros::text, r.lapsed_held_micros::text,
+    r.expire_ms, r.reclaim_ms, r.ttl_ms, r.end_ms, r.late::integer, r.estimated::integer, r.started::integer,
+    r.outcome, r.release_reason),
+  (SELECT json_build_array(b.path, b.def ->> 'unit') FROM budgetd.budgets b
+    WHERE b.tree = r.tree AND b.budget_no = r.budget_no));
+
+-- A budget with these counters of it: the lifetime one and those of `p_accounts` (rows of budget, window, period).
+CREATE FUNCTION budgetd.budget_json(b budgetd.budgets, p_accounts bigint[]) RETURNS json
+LANGUAGE sql STABLE
+RETURN json_build_array(
+  b.def,
+  (SELECT p.labels FROM budgetd.personal p WHERE p.tree = b.tree AND p.seq = b.label_seq),
+  (SELECT json_agg(json_build_array(c.window_no, c.period_ms, c.held_micros::text, c.settled_micros::text,
+      c.overrun_micros::text, c.active_count) ORDER BY c.window_no, c.period_ms)
+    FROM (
+      SELECT 0 AS window_no, 0 AS period_ms
+      UNION
+      SELECT p_accounts[i][2], p_accounts[i][3]
+      FROM generate_series(1, array_length(p_accounts, 1)) AS i
+      WHERE p_accounts[i][1] = b.budget_no
+    ) AS wanted
+    CROSS JOIN LATERAL (
+      SELECT k.* FROM budgetd.counters k
+      WHERE k.tree = b.tree AND k.budget_no = b.budget_no AND k.window_no = wanted.window_no
+        AND k.period_ms = wanted.period_ms
+      OFFSET 0
+    ) AS c));
+
+CREATE FUNCTION budgetd.load_tree(
+  p_tree text, p_paths text[], p_ids text[], p_after_reclaim_ms bigint, p_lease_count_max integer, p_with_tail boolean
+) RETURNS TABLE (
+  head_seq bigint, head_hash bytea, head_at_ms bigint, projected_seq bigint, budget_count integer, quarantine text,
+  budgets json, reservations json, leases_through_ms bigint, tail text, tail_personal json
+)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+  v_projected_at_ms bigint;
+  v_lease_ids text[] := '{}';
+  v_accounts bigint[];
+BEGIN
+  SELECT h.seq, h.hash, h.at_ms INTO head_seq, head_hash, head_at_ms
+  FROM budgetd.tree_heads h WHERE h.tree = p_tree;
+  SELECT p.seq, p.at_ms, p.budget_count INTO projected_seq, v_projected_at_ms, budget_count
+  FROM budgetd.projection_heads p WHERE p.tree = p_tree;
+  SELECT q.reason INTO quarantine FROM budgetd.quarantine q WHERE q.tree = p_tree;
+
+  IF p_lease_count_max > 0 THEN
+    -- WITH TIES: the next page begins after an instant, so a page holds all leases of its last instant.
+    SELECT coalesce(array_agg(l.id), '{}'), max(l.reclaim_ms) FILTER (WHERE l.place >= p_lease_count_max)
+    INTO v_lease_ids, leases_through_ms
+    FROM (
+      SELECT r.id, r.reclaim_ms, row_number() OVER (ORDER BY r.reclaim_ms) AS place
+      FROM budgetd.reservations r
+      WHERE r.tree = p_tree AND r.state = 'ACTIVE' AND r.reclaim_ms > p_after_reclaim_ms
+      ORDER BY r.reclaim_ms FETCH FIRST p_lease_count_max ROWS WITH TIES
+    ) AS l;
+  END IF;
+
+  IF cardinality(p_ids) > 0 OR cardinality(v_lease_ids) > 0 THEN
+    SELECT json_agg(budgetd.reservation_json(r)) INTO reservations
+    FROM (SELECT DISTINCT id FROM unnest(p_ids || v_lease_ids) AS i(id)) AS wanted
+    CROSS JOIN LATERAL (
+      SELECT x.* FROM budgetd.reservations x WHERE x.tree = p_tree AND x.id = wanted.id OFFSET 0
+    ) AS r;
+    SELECT array_agg(DISTINCT ARRAY[r.accounts[i], r.accounts[i + 1], r.accounts[i + 2]]) INTO v_accounts
+    FROM unnest(p_ids || v_lease_ids) AS wanted(id)
+    CROSS JOIN LATERAL (
+      SELECT x.accounts FROM budgetd.reservations x WHERE x.tree = p_tree AND x.id = wanted.id OFFSET 0
+    ) AS r
+    CROSS JOIN LATERAL generate_series(1, cardinality(r.accounts), 3) AS i;
+  END IF;
+
+  SELECT json_agg(budgetd.budget_json(b, v_accounts)) INTO budgets
+  FROM (
+    SELECT x.budget_no
+    FROM unnest(p_paths) AS p(path)
+    CROSS JOIN LATERAL (
+      SELECT y.budget_no FROM budgetd.budgets y WHERE y.tree = p_tree AND y.path = p.path OFFSET 0
+    ) AS x
+    UNION
+    SELECT v_accounts[i][1]::integer FROM generate_series(1, array_length(v_accounts, 1)) AS i
+  ) AS wanted
+  CROSS JOIN LATERAL (
+    SELECT x.* FROM budgetd.budgets x WHERE x.tree = p_tree AND x.budget_no = wanted.budget_no OFFSET 0
+  ) AS b;
+
+  IF p_with_tail AND head_seq > coalesce(projected_seq, 0) THEN
+    SELECT string_agg(j.entries, E'\n' ORDER BY j.last_seq) INTO tail
+    FROM budgetd.journal j
+    WHERE j.tree = p_tree AND j.last_seq > coalesce(projected_seq, 0)
+      AND j.at >= coalesce(budgetd.at_of_ms(v_projected_at_ms), '-infinity');
+    SELECT json_agg(json_build_array(p.seq, p.salt, p.acting_for, p.labels)) INTO tail_personal
+    FROM budgetd.personal p
+    WHERE p.tree = p_tree AND p.seq > coalesce(projected_seq, 0);
+  END IF;
+  RETURN NEXT;
+END $$;
+
+-- Entries by the digests of their keys, 16 bytes each. Digests that are not known are left out.
+CREATE FUNCTION budgetd.find_keys(p_tree text, p_digests bytea) RETURNS TABLE (entry text, personal json)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+  RETURN QUERY
+    SELECT (j.entries::json -> (k.seq - j.first_seq)::integer)::text,
+      (SELECT json_build_array(json_build_array(p.seq, p.salt, p.acting_for, p.labels))
+        FROM budgetd.personal p WHERE p.tree = p_tree AND p.seq = k.seq)
+    FROM generate_series(1, octet_length(p_digests), 16) AS d(start)
+    CROSS JOIN LATERAL (
+      SELECT x.seq, x.at FROM budgetd.idempotency_keys x
+      WHERE x.tree = p_tree AND x.digest = substr(p_digests, d.start, 16) OFFSET 0
+    ) AS k
+    -- The time of the key leads to its partition; the sequence to the row.
+    CROSS JOIN LATERAL (
+      SELECT x.entries, x.first_seq FROM budgetd.journal x
+      WHERE x.tree = p_tree AND x.last_seq >= k.seq AND x.at = k.at ORDER BY x.last_seq LIMIT 1
+    ) AS j;
+END $$;
+
+-- Whole rows after a sequence until they hold about `p_count_max` entries, at least one row, with personal fields.
+CREATE FUNCTION budgetd.read_entries(p_tree text, p_after_seq bigint, p_count_max bigint)
+RETURNS TABLE (entries text, personal json)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+  v_last_seq bigint;
+BEGIN
+  SELECT greatest(j.last_seq, p_after_seq + p_count_max) INTO v_last_seq
+  FROM budgetd.journal j WHERE j.tree = p_tree AND j.last_seq > p_after_seq ORDER BY j.last_seq LIMIT 1;
+  SELECT string_agg(j.entries, E'\n' ORDER BY j.last_seq) INTO entries
+  FROM budgetd.journal j WHERE j.tree = p_tree AND j.last_seq > p_after_seq AND j.last_seq <= v_last_seq;
+  SELECT json_agg(json_build_array(p.seq, p.salt, p.acting_for, p.labels)) INTO personal
+  FROM budgetd.personal p WHERE p.tree = p_tree AND p.seq > p_after_seq AND p.seq <= v_last_seq;
+  RETURN NEXT;
+END $$;

@@ -1,0 +1,47 @@
+// Refusals as the api gives them: the kernel's, and the two that only the api can give. Stands alone so that every step of
+// a call (fields, permission, decision) answers with the same value and none of them knows the wire.
+import type { FieldProblem, Reason, Refusal } from '../kernel/refusal.ts';
+
+/** Every reason that a caller can see. */
+export type ApiReason = Reason | 'FORBIDDEN' | 'UNAUTHENTICATED';
+
+/** Why a call was refused, whoever refused it. */
+export interface ApiRefusal extends Omit<Refusal, 'reason'> {
+  readonly reason: ApiReason;
+}
+
+/** What a handler answers with: a message, or why there is none. */
+export type Reply<T extends object> = T | ApiRefusal;
+
+/** Tells a refusal from anything else that is answered or made here. */
+export function isRefusal(value: object): value is ApiRefusal {
+  return 'kind' in value && value.kind === 'refusal';
+}
+
+/** Refuses a request for all of its invalid fields at once. `fields` must name at least one. */
+export function invalidFields(fields: readonly FieldProblem[]): ApiRefusal {
+  const [first, ...rest] = fields;
+  const shown = first === undefined ? '' : `${first.field} ${first.description}`;
+  const more = rest.length === 0 ? '' : `, and ${rest.length} more`;
+  return { kind: 'refusal', reason: 'INVALID_FIELD', message: `invalid request: ${shown}${more}`, fields };
+}
+
+/** Refuses bytes that are no message of the method's type. */
+export function undecodable(): ApiRefusal {
+  return { kind: 'refusal', reason: 'INVALID_FIELD', message: 'the request is not a message of this type', fields: [] };
+}
+
+/** Refuses for lack of permission. Says the same whether or not what was named exists. */
+export function forbidden(): ApiRefusal {
+  return { kind: 'refusal', reason: 'FORBIDDEN', message: 'this token may not do this here' };
+}
+
+/** Refuses a caller that is not known. Says the same for a missing and for a wrong token. */
+export function unauthenticated(): ApiRefusal {
+  return { kind: 'refusal', reason: 'UNAUTHENTICATED', message: 'a valid bearer token is required' };
+}
+
+/** Refuses work past a bound of the api itself; a retry after `retryAfterMs` makes sense. */
+export function overloaded(message: string, retryAfterMs: number): ApiRefusal {
+  return { kind: 'refusal', reason: 'OVERLOADED', message, retryAfterMs };
+}

@@ -1,0 +1,64 @@
+// Routes an HTTP request to Connect, to the probes, or to whatever app serves beside them. Not connect-node's own adapter:
+// that one throws into the server for a request without an authority, and prints to the console.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import type { ConnectRouter } from '@connectrpc/connect';
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
+import type { ApiLog } from '../api-log.ts';
+
+/** A request over HTTP/1.1 or HTTP/2. */
+export type HttpRequest = IncomingMessage | Http2ServerRequest;
+
+/** Its response. */
+export type HttpResponse = ServerResponse | Http2ServerResponse;
+
+/** Serves what is neither a method of the contract nor a probe: metrics, the console. False: there is no such thing. */
+export type ServeOther = (request: HttpRequest, response: HttpResponse, path: string) => boolean;
+
+/** What the listener routes to. */
+export interface Routing {
+  readonly router: ConnectRouter;
+  readonly isServing: () => boolean;
+  readonly serveOther: ServeOther;
+  readonly log: ApiLog;
+}
+
+function sendText(response: HttpResponse, code: number, text: string): void {
+  const headers = { 'content-type': 'text/plain; charset=utf-8' };
+  // The two classes have the same method with types that do not unite.
+  if ('stream' in response) response.writeHead(code, headers);
+  else response.writeHead(code, headers);
+  response.end(`${text}\n`);
+}
+
+function serveProbe(request: HttpRequest, response: HttpResponse, path: string, isServing: () => boolean): boolean {
+  if (path !== '/healthz' && path !== '/readyz') return false;
+  if (request.method !== 'GET' && request.method !== 'HEAD') sendText(response, 405, 'method not allowed');
+  else if (path === '/healthz' || isServing()) sendText(response, 200, 'ok');
+  else sendText(response, 503, 'not serving');
+  return true;
+}
+
+/** The listener for `request` events. */
+export function createRequestListener({ router, isServing, serveOther, log }: Routing) {
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  const serve = async (request: HttpRequest, response: HttpResponse): Promise<void> => {
+    const path = (request.url ?? '').split('?', 1)[0] ?? '';
+    const handler = handlers.get(path);
+    if (handler === undefined) {
+      if (serveProbe(request, response, path, isServing) || serveOther(request, response, path)) return;
+      sendText(response, 404, 'not found');
+      return;
+    }
+    const universal = await handler(universalRequestFromNodeRequest(request, response, undefined, undefined));
+    await universalResponseToNodeResponse(universal, response);
+  };
+  return (request: HttpRequest, response: HttpResponse): void => {
+    serve(request, response).catch((cause: unknown) => {
+      // A peer that went away, or a request that HTTP allows and a URL does not: nothing of ours to mend.
+      log.warn({ err: cause, path: request.url }, 'an HTTP request could not be answered');
+      if (response.headersSent) response.destroy();
+      else sendText(response, 400, 'bad request');
+    });
+  };
+}

@@ -1,0 +1,117 @@
+// Session over Connect: turns a Session's pushes into the async iterable that Connect pulls. HTTP/2 only, as every
+// two-way stream there.
+import { fromBinary } from '@bufbuild/protobuf';
+import { ConnectError } from '@connectrpc/connect';
+import {
+  type SessionRequest,
+  type SessionResponse,
+  SessionResponseSchema,
+} from '../../gen/budgetd/v1/reservation_pb.ts';
+import { isRefusal } from '../api-refusal.ts';
+import type { Actor } from '../auth/actor.ts';
+import type { CallStatus } from '../errors/call-status.ts';
+import { refusalStatus } from '../errors/refusal-status.ts';
+import type { ServingSessions } from '../serving-sessions.ts';
+import type { Session, SessionSink } from '../session/session.ts';
+import { connectError } from './connect-error.ts';
+
+/** Frames on their way out, one at a time: the next is asked for when the transport has taken the one before. */
+class FrameQueue implements SessionSink {
+  readonly #frames: Buffer[] = [];
+  #end: { readonly error: Error | undefined } | undefined;
+  #wake: (() => void) | undefined;
+  #pause: Promise<void> | undefined;
+  #resume: (() => void) | undefined;
+
+  write(frame: Buffer): boolean {
+    this.#frames.push(frame);
+    this.#wake?.();
+    return false;
+  }
+
+  end(status: CallStatus | undefined): void {
+    this.stop(status === undefined ? undefined : connectError(status));
+  }
+
+  /** Ends with this error unless it has ended. */
+  stop(error: Error | undefined): void {
+    this.#end ??= { error };
+    this.resumeReading();
+    this.#wake?.();
+  }
+
+  pauseReading(): void {
+    this.#pause ??= new Promise((resolve) => {
+      this.#resume = resolve;
+    });
+  }
+
+  resumeReading(): void {
+    this.#pause = undefined;
+    this.#resume?.();
+  }
+
+  /** Resolves when the next request frame may be taken. */
+  async readable(): Promise<void> {
+    await this.#pause;
+  }
+
+  /** The frames until the end; throws the error that it ended with. */
+  async *frames(session: Session): AsyncGenerator<SessionResponse> {
+    for (;;) {
+      const frame = this.#frames.shift();
+      if (frame !== undefined) {
+        yield fromBinary(SessionResponseSchema, frame);
+        session.writable();
+      } else if (this.#end !== undefined) {
+        if (this.#end.error !== undefined) throw this.#end.error;
+        return;
+      } else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    }
+  }
+}
+
+async function pump(requests: AsyncIterable<SessionRequest>, session: Session, queue: FrameQueue): Promise<void> {
+  try {
+    for await (const frame of requests) {
+      session.receive(frame);
+      await queue.readable();
+    }
+    session.close(undefined);
+  } catch (cause) {
+    // Bytes that are no frame, or a reset. What was submitted takes effect; nobody is left to be told.
+    session.cancel();
+    queue.stop(ConnectError.from(cause));
+  }
+}
+
+/** Runs one Session; `signal` aborts when the peer is gone. Throws ConnectError where it ends with a status. */
+export async function* bridgeSession(
+  sessions: ServingSessions,
+  actor: Actor,
+  requests: AsyncIterable<SessionRequest>,
+  signal: AbortSignal,
+): AsyncGenerator<SessionResponse> {
+  const queue = new FrameQueue();
+  const session = sessions.open(actor, queue);
+  if (isRefusal(session)) throw connectError(refusalStatus(session));
+  const onAbort = () => {
+    session.cancel();
+    queue.stop(undefined);
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  const pumping = pump(requests, session, queue);
+  try {
+    yield* queue.frames(session);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    session.cancel();
+    sessions.closed(session);
+    // It may still wait for a frame that never comes, so nobody waits for it; it cannot reject.
+    pumping.catch(() => undefined);
+  }
+}

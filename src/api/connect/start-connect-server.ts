@@ -1,0 +1,128 @@
+// The HTTP server: Connect, gRPC-Web and JSON for browsers and curl, gRPC over HTTP/2, the probes, and room for metrics
+// and the console. Slower than grpc-js by three to four times; busy callers use that one.
+import { createServer as createHttp1Server, type Server as Http1Server } from 'node:http';
+import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import type { ApiLog } from '../api-log.ts';
+import type { Authenticate } from '../auth/authenticator.ts';
+import { PortInUseError, type RunningServer } from '../running-server.ts';
+import type { Services } from '../services/create-services.ts';
+import { ServingSessions } from '../serving-sessions.ts';
+import { SESSION_LIMITS, type SessionLimits } from '../session/session-limits.ts';
+import {
+  HEADER_BYTES_MAX,
+  HEADERS_TIMEOUT_MS,
+  IDLE_TIMEOUT_MS,
+  REQUEST_TIMEOUT_MS,
+  STREAMS_PER_CONNECTION_MAX,
+} from '../transport-limits.ts';
+import { createRoutes } from './connect-routes.ts';
+import { keepAlive } from './keep-alive.ts';
+import { switchProtocols } from './protocol-switch.ts';
+import { createRequestListener, type ServeOther } from './request-listener.ts';
+
+/** What the server is made from. */
+export interface ConnectServerOptions {
+  /** Address to listen on, for example "127.0.0.1" or "::". */
+  readonly host: string;
+  /** Port to listen on; 0 takes a free one. */
+  readonly port: number;
+  readonly services: Services;
+  readonly authenticate: Authenticate;
+  readonly log: ApiLog;
+  /** Serves metrics and the console. It authenticates by itself. Default: nothing. */
+  readonly serveOther?: ServeOther;
+  /** Bounds of Sessions. Default: SESSION_LIMITS. */
+  readonly sessionLimits?: SessionLimits;
+}
+
+// Short beside any grace, long beside the look through the connections that it costs.
+const SWEEP_MS = 50;
+
+function listen(server: Http1Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const onError = (error: NodeJS.ErrnoException) => {
+      reject(error.code === 'EADDRINUSE' ? new PortInUseError(host, port) : error);
+    };
+    server.once('error', onError);
+    server.listen({ host, port }, () => {
+      server.off('error', onError);
+      // A server that listens on a port has an address with one.
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+// HTTP/2 sessions: the server that owns their sockets does not know them, so they are kept here.
+function trackSessions(http2: Http2Server): Set<ServerHttp2Session> {
+  const open = new Set<ServerHttp2Session>();
+  http2.on('session', (session) => {
+    open.add(session);
+    session.once('close', () => open.delete(session));
+    keepAlive(session);
+  });
+  return open;
+}
+
+function createServers(listener: ReturnType<typeof createRequestListener>) {
+  const http1 = createHttp1Server(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: IDLE_TIMEOUT_MS,
+      maxHeaderSize: HEADER_BYTES_MAX,
+    },
+    listener,
+  );
+  const settings = { maxConcurrentStreams: STREAMS_PER_CONNECTION_MAX, maxHeaderListSize: HEADER_BYTES_MAX };
+  const http2 = createHttp2Server({ settings }, listener);
+  return { http1, http2 };
+}
+
+/** Starts the server; it listens when the promise resolves. `/readyz` says no until told otherwise. */
+export async function startConnectServer(options: ConnectServerOptions): Promise<RunningServer> {
+  const { host, services, authenticate, log } = options;
+  const sessions = new ServingSessions(services, options.sessionLimits ?? SESSION_LIMITS);
+  let serving = false;
+  const { http1, http2 } = createServers(
+    createRequestListener({
+      router: createRoutes({ services, sessions, authenticate, log }),
+      isServing: () => serving,
+      serveOther: options.serveOther ?? (() => false),
+      log,
+    }),
+  );
+  const http2Sessions = trackSessions(http2);
+  const closeUndecided = switchProtocols(http1, http2);
+  const port = await listen(http1, host, options.port);
+  const shutDown = (graceMs: number): Promise<void> =>
+    new Promise((resolve) => {
+      // A connection that was busy when the server closed becomes idle later, and nothing else closes it then.
+      const sweep = setInterval(() => http1.closeIdleConnections(), SWEEP_MS);
+      const timer = setTimeout(() => {
+        log.warn({ graceMs }, 'HTTP connections that had not ended were cut');
+        for (const session of http2Sessions) session.destroy();
+        http1.closeAllConnections();
+      }, graceMs);
+      http1.close(() => {
+        clearInterval(sweep);
+        clearTimeout(timer);
+        resolve();
+      });
+      closeUndecided();
+      for (const session of http2Sessions) session.close();
+    });
+  let stopping: Promise<void> | undefined;
+  const stop = ({ graceMs }: { readonly graceMs: number }): Promise<void> => {
+    if (stopping === undefined) {
+      serving = false;
+      sessions.stop();
+      stopping = shutDown(graceMs);
+    }
+    return stopping;
+  };
+  const setServing = (now: boolean): void => {
+    serving = now && stopping === undefined;
+  };
+  return { host, port, stop, setServing };
+}

@@ -1,0 +1,65 @@
+// Session on grpc-js: joins the stream's events to a Session.
+import { fromBinary } from '@bufbuild/protobuf';
+import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
+import { type SessionRequest, SessionRequestSchema } from '../../gen/budgetd/v1/reservation_pb.ts';
+import { isRefusal, undecodable } from '../api-refusal.ts';
+import type { CallStatus } from '../errors/call-status.ts';
+import { refusalStatus } from '../errors/refusal-status.ts';
+import type { ServingSessions } from '../serving-sessions.ts';
+import type { Session, SessionSink } from '../session/session.ts';
+import { serviceError } from './service-error.ts';
+import { authorizationOf, type GrpcCallDeps } from './unary-call.ts';
+
+type SessionStream = ServerDuplexStream<Buffer, Buffer>;
+
+function endStream(call: SessionStream, status: CallStatus | undefined): void {
+  // An error event is how grpc-js is told the status; what has been written still goes out before it.
+  if (status === undefined) call.end();
+  else call.emit('error', serviceError(status));
+}
+
+function sinkOf(call: SessionStream): SessionSink {
+  return {
+    write: (frame) => call.write(frame),
+    end: (status) => endStream(call, status),
+    pauseReading: () => {
+      call.pause();
+    },
+    resumeReading: () => {
+      call.resume();
+    },
+  };
+}
+
+function decode(bytes: Buffer): SessionRequest | undefined {
+  try {
+    return fromBinary(SessionRequestSchema, bytes);
+  } catch {
+    // The caller is told that its bytes are no frame; what the reader stumbled over tells it nothing more.
+    return undefined;
+  }
+}
+
+// After a frame that cannot be read, nothing says what its commands were: the Session ends.
+function receive(session: Session, bytes: Buffer): void {
+  const frame = decode(bytes);
+  if (frame === undefined) session.close(refusalStatus(undecodable()));
+  else session.receive(frame);
+}
+
+/** The function that grpc-js calls for each Session. */
+export function sessionCall(sessions: ServingSessions, deps: GrpcCallDeps): handleBidiStreamingCall<Buffer, Buffer> {
+  return (call) => {
+    const actor = deps.authenticate(authorizationOf(call.metadata));
+    const session = isRefusal(actor) ? actor : sessions.open(actor, sinkOf(call));
+    if (isRefusal(session)) return endStream(call, refusalStatus(session));
+    call.on('data', (bytes: Buffer) => receive(session, bytes));
+    call.on('end', () => session.close(undefined));
+    call.on('drain', () => session.writable());
+    // Comes for every stream, however it ended.
+    call.on('cancelled', () => {
+      session.cancel();
+      sessions.closed(session);
+    });
+  };
+}

@@ -1,0 +1,126 @@
+// The native gRPC server, on grpc-js: the fast way in, with health and reflection always on.
+import { Server, ServerCredentials, type ServerOptions, type ServiceDefinition } from '@grpc/grpc-js';
+import type { ApiLog } from '../api-log.ts';
+import type { Authenticate } from '../auth/authenticator.ts';
+import { PortInUseError, type RunningServer } from '../running-server.ts';
+import type { Services } from '../services/create-services.ts';
+import { SESSION_METHOD, type ServedService, servedServices } from '../services/served-methods.ts';
+import { ServingSessions } from '../serving-sessions.ts';
+import { SESSION_LIMITS, type SessionLimits } from '../session/session-limits.ts';
+import {
+  CONNECTION_AGE_GRACE_MS,
+  CONNECTION_AGE_MS,
+  KEEPALIVE_TIME_MS,
+  KEEPALIVE_TIMEOUT_MS,
+  MESSAGE_BYTES_MAX,
+  STREAMS_PER_CONNECTION_MAX,
+} from '../transport-limits.ts';
+import { serveHealth } from './health.ts';
+import { serveReflection } from './reflection.ts';
+import { sessionCall } from './session-call.ts';
+import { TrackedStreams } from './tracked-streams.ts';
+import { type GrpcCallDeps, unaryCall } from './unary-call.ts';
+
+/** What the server is made from. */
+export interface GrpcServerOptions {
+  /** Address to listen on, for example "127.0.0.1" or "::". */
+  readonly host: string;
+  /** Port to listen on; 0 takes a free one. */
+  readonly port: number;
+  readonly services: Services;
+  readonly authenticate: Authenticate;
+  readonly log: ApiLog;
+  /** Bounds of Sessions. Default: SESSION_LIMITS. */
+  readonly sessionLimits?: SessionLimits;
+}
+
+const SERVER_OPTIONS: ServerOptions = {
+  'grpc.max_receive_message_length': MESSAGE_BYTES_MAX,
+  // Responses are bounded where they are made; refusing one here would hide an effect that took place.
+  'grpc.max_send_message_length': -1,
+  'grpc.max_concurrent_streams': STREAMS_PER_CONNECTION_MAX,
+  'grpc.keepalive_time_ms': KEEPALIVE_TIME_MS,
+  'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
+  'grpc.max_connection_age_ms': CONNECTION_AGE_MS,
+  'grpc.max_connection_age_grace_ms': CONNECTION_AGE_GRACE_MS,
+  // Nothing reads channelz here, and its bookkeeping costs every call.
+  'grpc.enable_channelz': 0,
+};
+
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+function addService(
+  server: Server,
+  { desc, handlers }: ServedService,
+  sessions: ServingSessions,
+  deps: GrpcCallDeps,
+): void {
+  const definition: Record<string, ServiceDefinition[string]> = {};
+  const implementation: Parameters<Server['addService']>[1] = {};
+  for (const method of desc.methods) {
+    const isStream = method.methodKind === 'bidi_streaming';
+    definition[method.name] = {
+      path: `/${desc.typeName}/${method.name}`,
+      requestStream: isStream,
+      responseStream: isStream,
+      requestSerialize: asIs,
+      requestDeserialize: asIs,
+      responseSerialize: asIs,
+      responseDeserialize: asIs,
+    };
+    const handler = handlers[method.localName];
+    if (handler !== undefined) implementation[method.name] = unaryCall(method, handler, deps);
+    else if (method === SESSION_METHOD) implementation[method.name] = sessionCall(sessions, deps);
+  }
+  server.addService(definition, implementation);
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) => {
+      if (error === null) resolve(bound);
+      // grpc-js gives no code, only a text with those of its attempts.
+      else reject(error.message.includes('EADDRINUSE') ? new PortInUseError(host, port) : error);
+    });
+  });
+}
+
+function shutDown(server: Server, graceMs: number, log: ApiLog): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      log.warn({ graceMs }, 'gRPC connections that had not ended were cut');
+      server.forceShutdown();
+      resolve();
+    }, graceMs);
+    server.tryShutdown((error) => {
+      clearTimeout(timer);
+      // It reports only that a server was closed already, which is what was wanted.
+      if (error !== undefined) log.warn({ err: error }, 'gRPC server closed with an error');
+      resolve();
+    });
+  });
+}
+
+/** Starts the server; it listens when the promise resolves. Health says NOT_SERVING until told otherwise. */
+export async function startGrpcServer(options: GrpcServerOptions): Promise<RunningServer> {
+  const { host, services, log } = options;
+  const server = new Server(SERVER_OPTIONS);
+  const streams = new TrackedStreams();
+  const sessions = new ServingSessions(services, options.sessionLimits ?? SESSION_LIMITS);
+  for (const served of servedServices(services)) addService(server, served, sessions, options);
+  const setServing = serveHealth(server, streams);
+  serveReflection(server, streams);
+  const port = await listen(server, host, options.port);
+  let stopping: Promise<void> | undefined;
+  const stop = ({ graceMs }: { readonly graceMs: number }): Promise<void> => {
+    if (stopping === undefined) {
+      setServing(false);
+      streams.end();
+      sessions.stop();
+      stopping = shutDown(server, graceMs, log);
+    }
+    return stopping;
+  };
+  return { host, port, stop, setServing: (serving) => setServing(serving && stopping === undefined) };
+}

@@ -1,0 +1,34 @@
+// Pairs every method of the contract with its handler, so that both servers serve the same list and a method without a
+// handler does not compile.
+import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
+import { BudgetService } from '../../gen/budgetd/v1/budget_pb.ts';
+import { ReservationService } from '../../gen/budgetd/v1/reservation_pb.ts';
+import { ServerInfoService } from '../../gen/budgetd/v1/server_info_pb.ts';
+import type { Services } from './create-services.ts';
+import type { Handler } from './handler.ts';
+
+/** A handler whose message types only the descriptor knows. */
+export type AnyHandler = Handler<Message, Message>;
+
+/** One service with its unary handlers by local name. */
+export interface ServedService {
+  readonly desc: DescService;
+  readonly handlers: Readonly<Record<string, AnyHandler>>;
+}
+
+/** Every service of the contract. */
+export const SERVICE_DESCS: readonly DescService[] = [ReservationService, BudgetService, ServerInfoService];
+
+/** The one method that is no unary one. */
+export const SESSION_METHOD: DescMethod = ReservationService.method.session;
+
+/** Every service with its handlers. */
+export function servedServices(services: Services): readonly ServedService[] {
+  // `UnaryHandlers` has proved each handler against its method; here they are only looked up by name.
+  const untyped = (handlers: object) => handlers as Readonly<Record<string, AnyHandler>>;
+  return [
+    { desc: ReservationService, handlers: untyped(services.reservation) },
+    { desc: BudgetService, handlers: untyped(services.budget) },
+    { desc: ServerInfoService, handlers: untyped(services.serverInfo) },
+  ];
+}

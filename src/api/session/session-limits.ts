@@ -1,0 +1,21 @@
+// Bounds of one Session.
+
+/** Bounds of one Session; tests make them small. */
+export interface SessionLimits {
+  /** Commands taken whose results have not been handed to the transport; beyond it no frame is read. */
+  readonly commandsMax: number;
+  /** How long a Session takes frames. Then it finishes what is outstanding and ends as UNAVAILABLE. */
+  readonly ageMs: number;
+  /** How long the peer may leave results unread before the Session is given up. */
+  readonly stallMs: number;
+}
+
+/** Bounds in production. */
+export const SESSION_LIMITS: SessionLimits = {
+  // Two frames of 4,096: the next one can be decided while the one before is on its way. About 4 MB of results.
+  commandsMax: 8_192,
+  // As long as a connection's age, so that clients spread over the replicas again after a takeover.
+  ageMs: 30 * 60 * 1_000,
+  // A reader this slow is gone or stuck; its results would only hold memory. Its keys tell it later what became of them.
+  stallMs: 60_000,
+};

@@ -1,0 +1,249 @@
+// A Session: frames of commands in, frames of results out, whatever the transport. The hottest path of the service.
+//
+//   open     frames are taken; every command of a frame is checked and submitted in the turn in which the frame came
+//   closing  no frame is taken any more (half-closed, drained, too old, or a broken frame); results still go out
+//   ended    the status is sent, or the peer is gone: results that come late are dropped, never their effects
+//
+// Results that become known in one turn of the event loop leave in one frame. The peer that does not read its results is
+// not read from either, so that what one Session holds in memory is bounded.
+import { toBinary } from '@bufbuild/protobuf';
+import {
+  type SessionCommand,
+  type SessionRequest,
+  type SessionResult,
+  SessionResultSchema,
+} from '../../gen/budgetd/v1/reservation_pb.ts';
+import { Code } from '../../gen/google/rpc/code_pb.ts';
+import type { Answer, ReservationAnswer } from '../../kernel/answer.ts';
+import type { Command } from '../../kernel/command.ts';
+import type { ReservationId } from '../../kernel/names.ts';
+import type { ApiLog } from '../api-log.ts';
+import { type ApiRefusal, invalidFields, isRefusal } from '../api-refusal.ts';
+import type { Actor } from '../auth/actor.ts';
+import { bareStatus, type CallStatus, faultStatus, statusMessage } from '../errors/call-status.ts';
+import { refusalStatus } from '../errors/refusal-status.ts';
+import type { CommandDesk } from '../services/command-desk.ts';
+import { RESERVATION_CALLS, reservationAnswer } from '../services/reservation-calls.ts';
+import type { CommandOrigin } from '../validate/reservation-commands.ts';
+import { resultFrame } from './result-frame.ts';
+import type { SessionLimits } from './session-limits.ts';
+
+/** The transport under a Session. */
+export interface SessionSink {
+  /** Sends an encoded SessionResponse. False: send no more until told by `Session.writable`. */
+  write(frame: Buffer): boolean;
+  /** Ends the stream; undefined: OK. Called once, and never after `Session.cancel`. */
+  end(status: CallStatus | undefined): void;
+  pauseReading(): void;
+  resumeReading(): void;
+}
+
+/** What a Session needs from around it. */
+export interface SessionDeps {
+  readonly desk: CommandDesk;
+  readonly newReservationId: () => ReservationId;
+  readonly log: ApiLog;
+}
+
+type CallName = keyof typeof RESERVATION_CALLS;
+interface AnyCall {
+  readonly toCommand: (request: object, origin: CommandOrigin) => Command | ApiRefusal;
+  readonly toMessage: (answer: ReservationAnswer) => object;
+}
+
+// The contract's bound on one frame: at 1 MiB a message more would not fit anyway.
+const FRAME_COMMANDS_MAX = 4_096;
+
+// Ends that make a client open another Session. Commands without a result may or may not have been done: their keys tell.
+const TOO_OLD = bareStatus(
+  Code.UNAVAILABLE,
+  'the session has reached its age: open another and repeat what is unanswered',
+);
+const STALLED = bareStatus(Code.RESOURCE_EXHAUSTED, 'results were not read: open another session');
+
+/** Why a server that stops ends its Sessions. */
+export const STOPPING = bareStatus(
+  Code.UNAVAILABLE,
+  'the server is stopping: open another session and repeat what is unanswered',
+);
+
+/** One Session. */
+export class Session {
+  readonly #deps: SessionDeps;
+  readonly #actor: Actor;
+  readonly #sink: SessionSink;
+  readonly #limits: SessionLimits;
+  readonly #origin: CommandOrigin;
+  readonly #ageTimer: NodeJS.Timeout;
+  #stallTimer: NodeJS.Timeout | undefined;
+  #state: 'open' | 'closing' | 'ended' = 'open';
+  #endStatus: CallStatus | undefined;
+  readonly #awaitedIds = new Set<bigint>();
+  #ready: Uint8Array[] = [];
+  #flushScheduled = false;
+  #writeBlocked = false;
+  #readPaused = false;
+
+  constructor(deps: SessionDeps, actor: Actor, sink: SessionSink, limits: SessionLimits) {
+    this.#deps = deps;
+    this.#actor = actor;
+    this.#sink = sink;
+    this.#limits = limits;
+    this.#origin = { actor: actor.name, newReservationId: deps.newReservationId };
+    // Spread by a tenth either way: Sessions opened together after a takeover must not all come back together.
+    const ageMs = limits.ageMs * (0.9 + Math.random() * 0.2);
+    this.#ageTimer = setTimeout(() => this.close(TOO_OLD), ageMs).unref();
+  }
+
+  /** Takes a frame. */
+  receive(frame: SessionRequest): void {
+    if (this.#state !== 'open') return;
+    if (frame.commands.length > FRAME_COMMANDS_MAX) {
+      const description = `must have at most ${FRAME_COMMANDS_MAX} entries`;
+      this.close(refusalStatus(invalidFields([{ field: 'commands', description }])));
+      return;
+    }
+    for (const { commandId, command } of frame.commands) {
+      try {
+        this.#start(commandId, command);
+      } catch (cause) {
+        this.#failed(commandId, command.case, cause);
+      }
+    }
+    this.#balance();
+  }
+
+  /** Takes no more frames, finishes what is outstanding, then ends with `status`; undefined (half-closed): OK. */
+  close(status: CallStatus | undefined): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'closing';
+    this.#endStatus = status;
+    // A half-closed stream has nothing left to read; its end was the last event.
+    if (status !== undefined) this.#sink.pauseReading();
+    this.#scheduleFlush();
+  }
+
+  /** The peer is gone: drops results, not effects. */
+  cancel(): void {
+    this.#release();
+  }
+
+  /** The transport takes frames again. */
+  writable(): void {
+    this.#writeBlocked = false;
+    clearTimeout(this.#stallTimer);
+    this.#flush();
+  }
+
+  #start(commandId: bigint, command: SessionCommand['command']): void {
+    if (this.#awaitedIds.has(commandId)) {
+      const description = 'is already awaited on this stream';
+      this.#refuse(commandId, invalidFields([{ field: 'command_id', description }]));
+      return;
+    }
+    if (command.case === undefined) {
+      this.#refuse(commandId, invalidFields([{ field: 'command', description: 'is required' }]));
+      return;
+    }
+    const name = command.case;
+    // Each entry of the table takes exactly the request that a field of its name holds.
+    const call = RESERVATION_CALLS[name] as unknown as AnyCall;
+    const checked = call.toCommand(command.value, this.#origin);
+    if (isRefusal(checked)) {
+      this.#refuse(commandId, checked);
+      return;
+    }
+    this.#awaitedIds.add(commandId);
+    this.#deps.desk.submit(this.#actor, checked).then(
+      (answer) => this.#answered(commandId, name, answer),
+      (cause: unknown) => this.#failed(commandId, name, cause),
+    );
+  }
+
+  #answered(commandId: bigint, name: CallName, answer: Answer | ApiRefusal): void {
+    this.#awaitedIds.delete(commandId);
+    if (this.#state === 'ended') return;
+    try {
+      const single = isRefusal(answer) ? answer : reservationAnswer(answer);
+      if (isRefusal(single)) this.#refuse(commandId, single);
+      else {
+        const value = (RESERVATION_CALLS[name] as unknown as AnyCall).toMessage(single);
+        this.#push(commandId, { case: name, value } as SessionResult['result']);
+      }
+    } catch (cause) {
+      this.#failed(commandId, name, cause);
+    }
+  }
+
+  #failed(commandId: bigint, name: CallName | undefined, cause: unknown): void {
+    this.#awaitedIds.delete(commandId);
+    const status = faultStatus(cause, `Session/${name}`, this.#deps.log);
+    if (this.#state !== 'ended') this.#push(commandId, { case: 'error', value: statusMessage(status) });
+  }
+
+  #refuse(commandId: bigint, refusal: ApiRefusal): void {
+    this.#push(commandId, { case: 'error', value: statusMessage(refusalStatus(refusal)) });
+  }
+
+  #push(commandId: bigint, result: SessionResult['result']): void {
+    const message: SessionResult = { $typeName: 'budgetd.v1.SessionResult', commandId, result };
+    this.#ready.push(toBinary(SessionResultSchema, message));
+    this.#scheduleFlush();
+  }
+
+  // After the turn's I/O and promise callbacks: what one commit answers leaves together.
+  #scheduleFlush(): void {
+    if (this.#flushScheduled) return;
+    this.#flushScheduled = true;
+    setImmediate(() => {
+      this.#flushScheduled = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#state === 'ended') return;
+    let sent = 0;
+    while (sent < this.#ready.length && !this.#writeBlocked) {
+      const { frame, next } = resultFrame(this.#ready, sent);
+      sent = next;
+      if (!this.#sink.write(frame)) this.#block();
+    }
+    this.#ready = sent === this.#ready.length ? [] : this.#ready.slice(sent);
+    const isDone = this.#state === 'closing' && this.#awaitedIds.size === 0 && this.#ready.length === 0;
+    if (isDone) this.#end(this.#endStatus);
+    else this.#balance();
+  }
+
+  #block(): void {
+    this.#writeBlocked = true;
+    clearTimeout(this.#stallTimer);
+    this.#stallTimer = setTimeout(() => this.#end(STALLED), this.#limits.stallMs).unref();
+  }
+
+  // Reads only while there is room; resumes at half of it, so that it does not stop and go at every frame.
+  #balance(): void {
+    if (this.#state !== 'open') return;
+    const held = this.#awaitedIds.size + this.#ready.length;
+    if (!this.#readPaused && held >= this.#limits.commandsMax) {
+      this.#readPaused = true;
+      this.#sink.pauseReading();
+    } else if (this.#readPaused && held <= this.#limits.commandsMax / 2) {
+      this.#readPaused = false;
+      this.#sink.resumeReading();
+    }
+  }
+
+  #end(status: CallStatus | undefined): void {
+    if (this.#state === 'ended') return;
+    this.#release();
+    this.#sink.end(status);
+  }
+
+  #release(): void {
+    this.#state = 'ended';
+    this.#ready = [];
+    clearTimeout(this.#ageTimer);
+    clearTimeout(this.#stallTimer);
+  }
+}

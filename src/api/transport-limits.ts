@@ -1,0 +1,40 @@
+// Bounds of both servers, each with its reason: what one peer can cost in memory, time and connections.
+
+/**
+ * Largest message taken, in bytes. The largest that makes sense is a Session frame of 4,096 commands of some 200 bytes, or
+ * a BatchRenew of 1,000 leases; anything above is a mistake or an attack, and it is refused before it is held in memory.
+ */
+export const MESSAGE_BYTES_MAX = 1024 * 1024;
+
+/** Calls open at once on one connection: eight times what the load tests use; the rest waits at the client. */
+export const STREAMS_PER_CONNECTION_MAX = 1_024;
+
+/** Sessions open at once on one server. Each can hold some megabytes when its reader is slow. */
+export const SESSIONS_MAX = 1_024;
+
+/** A peer that says nothing for this long is asked whether it still lives, so that half-open connections go away… */
+export const KEEPALIVE_TIME_MS = 30_000;
+
+/** …and has this long to answer. A live peer takes a round trip; one that pauses for garbage a second or two. */
+export const KEEPALIVE_TIMEOUT_MS = 10_000;
+
+/** Age at which a connection is asked to go (GOAWAY), so that clients find a new leader or a new replica by themselves. */
+export const CONNECTION_AGE_MS = 30 * 60 * 1_000;
+
+/** Time that calls on such a connection have to end: more than the age of a Session, which then ends by itself. */
+export const CONNECTION_AGE_GRACE_MS = 35 * 60 * 1_000;
+
+/** Time that a client has to send its request's headers over HTTP/1.1, or the first bytes of any connection. */
+export const HEADERS_TIMEOUT_MS = 10_000;
+
+/** Time that a client has to send a whole request over HTTP/1.1; 1 MiB in 30 s is 35 kB/s. */
+export const REQUEST_TIMEOUT_MS = 30_000;
+
+/** Time that an HTTP/1.1 connection may idle between requests: just above the 60 s of common proxies' pools. */
+export const IDLE_TIMEOUT_MS = 65_000;
+
+/** Largest block of request headers, in bytes: a token and what proxies add. Node's own default, said here to be kept. */
+export const HEADER_BYTES_MAX = 16 * 1024;
+
+/** When a client that was turned away for the number of Sessions should try again. */
+export const SESSIONS_RETRY_MS = 1_000;

@@ -1,0 +1,55 @@
+// Fields of a Budget message as Create and Update take them.
+import type { Budget } from '../../gen/budgetd/v1/budget_pb.ts';
+import { frameText, frameValue } from '../command-key.ts';
+import { frameLimits } from './limits.ts';
+import type { Problems } from './problems.ts';
+
+const BUDGET_KIND = /^[A-Za-z0-9._-]{0,63}$/;
+const UNIT = /^[A-Za-z]{1,16}$/;
+
+/** What the budget stands for; may be empty. */
+export function checkBudgetKind(problems: Problems, field: string, kind: string): string {
+  if (!BUDGET_KIND.test(kind)) {
+    problems.push({ field, description: 'must have up to 63 characters of [A-Za-z0-9._-]' });
+  }
+  return kind;
+}
+
+/** The tree's unit: only a root may say it. Undefined where it does not. */
+export function checkUnit(problems: Problems, field: string, unit: string, path: string): string | undefined {
+  if (unit === '') return undefined;
+  if (!UNIT.test(unit)) problems.push({ field, description: 'must have 1 to 16 letters of [A-Za-z]' });
+  else if (path.includes('/')) problems.push({ field, description: 'is set on the root of a tree only' });
+  return unit;
+}
+
+/** Notes every output-only field that is set. */
+export function refuseOutputOnly(problems: Problems, prefix: string, budget: Budget): void {
+  const set: readonly (readonly [string, boolean])[] = [
+    ['state', budget.state !== 0],
+    ['suspended_by', budget.suspendedBy !== ''],
+    ['closed_by', budget.closedBy !== ''],
+    ['revision', budget.revision !== 0n],
+    ['etag', budget.etag !== ''],
+    ['create_time', budget.createTime !== undefined],
+    ['update_time', budget.updateTime !== undefined],
+    ['balances', budget.balances.length > 0],
+    ['totals', budget.totals !== undefined],
+    ['availability', budget.availability !== undefined],
+  ];
+  for (const [name, isSet] of set) {
+    if (isSet) problems.push({ field: `${prefix}${name}`, description: 'is output only' });
+  }
+}
+
+/** Frames the fields of a budget that a client may set, labels (personal) and path (the key's scope) left out. */
+export function frameBudget(budget: Budget): string {
+  return (
+    frameText('kind', budget.kind) +
+    frameText('owner', budget.owner) +
+    frameText('unit', budget.unit) +
+    frameValue('uncapped', budget.uncapped) +
+    frameLimits(budget.limits) +
+    frameValue('on_expiry', budget.onExpiry === 0 ? undefined : budget.onExpiry)
+  );
+}

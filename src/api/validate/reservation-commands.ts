@@ -1,0 +1,185 @@
+// Requests on reservations as commands: every field checked, all invalid ones named at once. Stands alone because unary
+// calls and Sessions must agree on it to the letter. Nothing here asks who the caller is or what exists.
+import type {
+  ExtendRequest,
+  GetReservationRequest,
+  ReleaseRequest,
+  RenewRequest,
+  ReserveRequest,
+  SettleRequest,
+} from '../../gen/budgetd/v1/reservation_pb.ts';
+import type { Extend, GetReservation, Release, Renew, Renewal, Reserve, Settle } from '../../kernel/command.ts';
+import { type ReservationId, type TreeId, treeOf } from '../../kernel/names.ts';
+import { type ApiRefusal, invalidFields } from '../api-refusal.ts';
+import { commandKey, frameText, frameValue } from '../command-key.ts';
+import { personalFields } from '../personal-fields.ts';
+import { checkOutcome } from './enums.ts';
+import { checkLabels } from './labels.ts';
+import { checkTtl } from './lease.ts';
+import {
+  checkKey,
+  checkMicros,
+  checkMinMicros,
+  checkPath,
+  checkReservationId,
+  checkText,
+  type Problems,
+} from './problems.ts';
+
+/** What a command takes from around its request. */
+export interface CommandOrigin {
+  /** Name of the caller, for the journal. */
+  readonly actor: string;
+  readonly newReservationId: () => ReservationId;
+}
+
+/** Frames a lease's length as the client set it; unset equals only unset. */
+function frameTtl(ttl: RenewRequest['ttl']): string {
+  return ttl === undefined ? '' : `ttl=${ttl.seconds}.${ttl.nanos};`;
+}
+
+/** A Reserve as a command. */
+export function reserveCommand(request: ReserveRequest, origin: CommandOrigin): Reserve | ApiRefusal {
+  const problems: Problems = [];
+  const budget = checkPath(problems, 'budget', request.budget);
+  checkKey(problems, 'idempotency_key', request.idempotencyKey, !request.validateOnly);
+  const maxMicros = checkMicros(problems, 'max_micros', request.maxMicros);
+  const minMicros = checkMinMicros(problems, 'min_micros', request.minMicros, 'max_micros', request.maxMicros);
+  const ttlMs = checkTtl(problems, 'ttl', request.ttl);
+  const holder = checkText(problems, 'holder', request.holder);
+  const actingFor = checkText(problems, 'acting_for', request.actingFor);
+  const labels = checkLabels(problems, 'labels', request.labels);
+  if (problems.length > 0) return invalidFields(problems);
+  const dryRun = request.validateOnly;
+  const fields = () =>
+    frameValue('max', request.maxMicros) +
+    frameValue('min', request.minMicros) +
+    frameTtl(request.ttl) +
+    frameText('holder', holder);
+  return {
+    kind: 'Reserve',
+    treeId: treeOf(budget),
+    actor: origin.actor,
+    key: dryRun ? undefined : commandKey('Reserve', budget, request.idempotencyKey, fields()),
+    personal: personalFields(actingFor, labels),
+    id: origin.newReservationId(),
+    budget,
+    maxMicros,
+    minMicros,
+    ttlMs,
+    holder,
+    dryRun,
+  };
+}
+
+/** An Extend as a command. */
+export function extendCommand(request: ExtendRequest, origin: CommandOrigin): Extend | ApiRefusal {
+  const problems: Problems = [];
+  const { treeId, id } = checkReservationId(problems, 'reservation_id', request.reservationId);
+  checkKey(problems, 'idempotency_key', request.idempotencyKey, true);
+  const addMicros = checkMicros(problems, 'add_micros', request.addMicros);
+  const minMicros = checkMinMicros(problems, 'min_micros', request.minMicros, 'add_micros', request.addMicros);
+  if (problems.length > 0) return invalidFields(problems);
+  const fields = frameValue('add', request.addMicros) + frameValue('min', request.minMicros);
+  const key = commandKey('Extend', request.reservationId, request.idempotencyKey, fields);
+  return { kind: 'Extend', treeId, actor: origin.actor, key, personal: undefined, id, addMicros, minMicros };
+}
+
+function checkCost(problems: Problems, request: SettleRequest): bigint | undefined {
+  switch (request.cost.case) {
+    case 'actualMicros':
+      return checkMicros(problems, 'actual_micros', request.cost.value);
+    case 'usageUnknown':
+      if (request.keepOpen) problems.push({ field: 'keep_open', description: 'must not be set with usage_unknown' });
+      return undefined;
+    default:
+      problems.push({ field: 'cost', description: 'is required: one of actual_micros and usage_unknown' });
+      return undefined;
+  }
+}
+
+function checkRetain(problems: Problems, request: SettleRequest): bigint | undefined {
+  if (request.retainMicros === undefined) return undefined;
+  const retainMicros = checkMicros(problems, 'retain_micros', request.retainMicros);
+  if (!request.keepOpen) problems.push({ field: 'retain_micros', description: 'must only be set with keep_open' });
+  return retainMicros;
+}
+
+/** A Settle as a command. */
+export function settleCommand(request: SettleRequest, origin: CommandOrigin): Settle | ApiRefusal {
+  const problems: Problems = [];
+  const { treeId, id } = checkReservationId(problems, 'reservation_id', request.reservationId);
+  checkKey(problems, 'idempotency_key', request.idempotencyKey, true);
+  const actualMicros = checkCost(problems, request);
+  const retainMicros = checkRetain(problems, request);
+  const outcome = checkOutcome(problems, 'outcome', request.outcome);
+  const labels = checkLabels(problems, 'labels', request.labels);
+  if (problems.length > 0) return invalidFields(problems);
+  const { keepOpen } = request;
+  const fields =
+    (actualMicros === undefined ? 'unknown;' : frameValue('actual', actualMicros)) +
+    frameValue('keep', keepOpen) +
+    frameValue('retain', retainMicros) +
+    frameText('outcome', outcome ?? '');
+  const key = commandKey('Settle', request.reservationId, request.idempotencyKey, fields);
+  const personal = personalFields('', labels);
+  return {
+    kind: 'Settle',
+    treeId,
+    actor: origin.actor,
+    key,
+    personal,
+    id,
+    actualMicros,
+    keepOpen,
+    retainMicros,
+    outcome,
+  };
+}
+
+/** A Release as a command. */
+export function releaseCommand(request: ReleaseRequest, origin: CommandOrigin): Release | ApiRefusal {
+  const problems: Problems = [];
+  const { treeId, id } = checkReservationId(problems, 'reservation_id', request.reservationId);
+  checkKey(problems, 'idempotency_key', request.idempotencyKey, true);
+  const reason = checkText(problems, 'reason', request.reason);
+  if (problems.length > 0) return invalidFields(problems);
+  const key = commandKey('Release', request.reservationId, request.idempotencyKey, frameText('reason', reason));
+  return { kind: 'Release', treeId, actor: origin.actor, key, personal: undefined, id, reason };
+}
+
+/** One lease of a Renew or BatchRenew; `prefix` leads to its fields. */
+export function checkRenewal(
+  problems: Problems,
+  prefix: string,
+  request: RenewRequest,
+): Renewal & { readonly treeId: TreeId } {
+  const { treeId, id } = checkReservationId(problems, `${prefix}reservation_id`, request.reservationId);
+  return { treeId, id, ttlMs: checkTtl(problems, `${prefix}ttl`, request.ttl), started: request.started };
+}
+
+/** A Renew of one lease as a command. */
+export function renewCommand(request: RenewRequest, origin: CommandOrigin): Renew | ApiRefusal {
+  const problems: Problems = [];
+  const { treeId, id, ttlMs, started } = checkRenewal(problems, '', request);
+  checkKey(problems, 'idempotency_key', request.idempotencyKey, false);
+  if (problems.length > 0) return invalidFields(problems);
+  const fields = () => frameTtl(request.ttl) + frameValue('started', started);
+  const key =
+    request.idempotencyKey === ''
+      ? undefined
+      : commandKey('Renew', request.reservationId, request.idempotencyKey, fields());
+  const renewals = [{ id, ttlMs, started }];
+  return { kind: 'Renew', treeId, actor: origin.actor, key, personal: undefined, renewals };
+}
+
+/** A GetReservation as a command. */
+export function getReservationCommand(
+  request: GetReservationRequest,
+  origin: CommandOrigin,
+): GetReservation | ApiRefusal {
+  const problems: Problems = [];
+  const { treeId, id } = checkReservationId(problems, 'reservation_id', request.reservationId);
+  if (problems.length > 0) return invalidFields(problems);
+  return { kind: 'GetReservation', treeId, actor: origin.actor, key: undefined, personal: undefined, id };
+}

@@ -1,0 +1,157 @@
+// The commands that make, read and steer budgets: create, get, top-up, set-limit, suspend, resume, close.
+import { type Command, Option } from 'commander';
+import {
+  type Budget,
+  BudgetService,
+  CreateBudgetResponseSchema,
+  GetBudgetResponseSchema,
+  TopUpResponseSchema,
+} from '../../gen/budgetd/v1/budget_pb.ts';
+import { OnExpiry } from '../../gen/budgetd/v1/limit_pb.ts';
+import { GetReservationResponseSchema, ReservationService } from '../../gen/budgetd/v1/reservation_pb.ts';
+import { type Amount, formatAmount, parseAmount } from './amount.ts';
+import { unitOf } from './draw-tree.ts';
+import { amountArgument, amountOf, checkUnits, keyOption, labelOption, withExample } from './options.ts';
+import { type CommandContext, freshKey, type Session, withSession } from './session.ts';
+import { drawBudget } from './show-budget.ts';
+import { drawReservation } from './show-reservation.ts';
+import { UsageError } from './usage-error.ts';
+
+interface NamedLimit {
+  readonly name: string;
+  readonly amount: Amount;
+}
+
+interface CreateOptions {
+  readonly limit?: readonly NamedLimit[];
+  readonly uncapped?: boolean;
+  readonly kind?: string;
+  readonly owner?: string;
+  readonly label?: Readonly<Record<string, string>>;
+  readonly unit?: string;
+  readonly onExpiry?: keyof typeof ON_EXPIRY;
+  readonly key?: string;
+}
+
+const ON_EXPIRY = {
+  release: OnExpiry.RELEASE,
+  charge: OnExpiry.CHARGE,
+  charge_started: OnExpiry.CHARGE_STARTED,
+} as const;
+
+/** Adds `create`, `get` and `top-up` to the program. */
+export function addBudgetCommands(program: Command, context: CommandContext): void {
+  addCreate(program, context);
+  addGet(program, context);
+  addTopUp(program, context);
+}
+
+/** Unit of the tree that a budget belongs to, read from the service. */
+export async function readUnit(session: Session, path: string): Promise<string> {
+  const { budget } = await session.connection.call(BudgetService.method.getBudget, { budget: path });
+  return budget === undefined ? '' : unitOf(budget);
+}
+
+/** The budget of a reply. The contract always sends one; a reply without it is a fault of the service. */
+export function requireBudget(budget: Budget | undefined): Budget {
+  if (budget === undefined) throw new TypeError('the service answered without a budget');
+  return budget;
+}
+
+function addCreate(program: Command, context: CommandContext): void {
+  const command = program
+    .command('create <budget>')
+    .description('create a budget; a path of one segment makes a new tree')
+    .addOption(
+      new Option('--limit <[name=]amount>', 'a lifetime limit; may be given several times').argParser(parseLimit),
+    )
+    .option('--uncapped', 'it is meant to have no limit on itself or above')
+    .option('--kind <kind>', 'what it stands for: tenant, team, agent, run ...')
+    .option('--owner <text>', 'who answers for it')
+    .addOption(labelOption())
+    .option('--unit <unit>', 'unit of a new tree (default: that of the limits, else USD)')
+    .addOption(new Option('--on-expiry <rule>', 'what becomes of lapsed holds').choices(Object.keys(ON_EXPIRY)))
+    .addOption(keyOption())
+    .action((path: string, options: CreateOptions) =>
+      withSession(context, command, (session) => create(session, path, options)),
+    );
+  withExample(command, 'create acme --limit "1000 USD"', 'create acme/triage --limit 50 --kind agent --owner ops');
+}
+
+async function create(session: Session, path: string, options: CreateOptions): Promise<void> {
+  const limits = options.limit ?? [];
+  const amounts = limits.map((limit) => limit.amount);
+  const slash = path.lastIndexOf('/');
+  const typedUnit = options.unit ?? amounts.find((amount) => amount.unit !== undefined)?.unit ?? '';
+  await checkUnits(amounts, async () => (slash === -1 ? typedUnit : readUnit(session, path.slice(0, slash))));
+  const key = options.key ?? freshKey();
+  const request = {
+    budget: {
+      budget: path,
+      kind: options.kind ?? '',
+      owner: options.owner ?? '',
+      labels: { ...options.label },
+      unit: slash === -1 ? typedUnit : (options.unit ?? ''),
+      uncapped: options.uncapped === true,
+      limits: limits.map(({ name, amount }) => ({ name, amountMicros: amount.micros })),
+      onExpiry: options.onExpiry === undefined ? OnExpiry.UNSPECIFIED : ON_EXPIRY[options.onExpiry],
+    },
+    idempotencyKey: key,
+  };
+  const reply = await session.change(BudgetService.method.createBudget, request, ['--key', key]);
+  session.show(CreateBudgetResponseSchema, reply, () => drawBudget(requireBudget(reply.budget), session.terminal));
+}
+
+function addGet(program: Command, context: CommandContext): void {
+  const command = program
+    .command('get <budget-or-reservation>')
+    .description('show one budget with its balances, or one reservation by its id')
+    .action((name: string) =>
+      withSession(context, command, (session) =>
+        name.includes(':') ? getReservation(session, name) : get(session, name),
+      ),
+    );
+  withExample(command, 'get acme/triage', 'get acme:06fk2xw8q4h1v0t7m3r9ca --json');
+}
+
+async function get(session: Session, path: string): Promise<void> {
+  const reply = await session.connection.call(BudgetService.method.getBudget, { budget: path });
+  session.show(GetBudgetResponseSchema, reply, () => drawBudget(requireBudget(reply.budget), session.terminal));
+}
+
+async function getReservation(session: Session, reservationId: string): Promise<void> {
+  const reply = await session.connection.call(ReservationService.method.getReservation, { reservationId });
+  const { reservation, availability } = reply;
+  if (reservation === undefined) throw new TypeError('the service answered without a reservation');
+  session.show(GetReservationResponseSchema, reply, () => drawReservation(reservation, availability, session.terminal));
+}
+
+function addTopUp(program: Command, context: CommandContext): void {
+  const command = program
+    .command('top-up <budget>')
+    .addArgument(amountArgument('amount', 'how much to add'))
+    .description('raise the amount of one limit')
+    .option('--limit <name>', 'which limit; may be left out where there is only one')
+    .addOption(keyOption())
+    .action((path: string, words: string[], options: { readonly limit?: string; readonly key?: string }) =>
+      withSession(context, command, async (session) => {
+        const amount = amountOf(words);
+        await checkUnits([amount], () => readUnit(session, path));
+        const key = options.key ?? freshKey();
+        const request = { budget: path, limit: options.limit ?? '', addMicros: amount.micros, idempotencyKey: key };
+        const reply = await session.change(BudgetService.method.topUp, request, ['--key', key]);
+        session.show(TopUpResponseSchema, reply, () => {
+          const budget = requireBudget(reply.budget);
+          return `Added ${formatAmount(amount.micros, unitOf(budget))}.\n${drawBudget(budget, session.terminal)}`;
+        });
+      }),
+    );
+  withExample(command, 'top-up acme 250 USD', 'top-up acme/triage 0.5 --limit lifetime');
+}
+
+function parseLimit(text: string, previous: readonly NamedLimit[] | undefined): readonly NamedLimit[] {
+  const equals = text.indexOf('=');
+  const name = equals === -1 ? '' : text.slice(0, equals);
+  if (equals === 0) throw new UsageError(`"${text}" is not amount or name=amount`);
+  return [...(previous ?? []), { name, amount: parseAmount(text.slice(equals + 1)) }];
+}

@@ -1,0 +1,99 @@
+// A call that did not end with OK, taken apart: the status, and the google.rpc details that say why, which limit, and
+// what would help. Stands alone because printing, exit codes and --json all read the same facts.
+import { fromBinary } from '@bufbuild/protobuf';
+import { anyUnpack } from '@bufbuild/protobuf/wkt';
+import { type ServiceError, status } from '@grpc/grpc-js';
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  QuotaFailureSchema,
+  RetryInfoSchema,
+} from '../../gen/google/rpc/error_details_pb.ts';
+import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
+import { durationToMs } from './duration.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+
+/** The ErrorInfo domain of the coordinator's own refusals. */
+const DOMAIN = 'budgetd';
+
+/** What a failed call said. */
+export interface CallFailure {
+  /** Name of the gRPC status, for example `RESOURCE_EXHAUSTED`. */
+  readonly code: string;
+  /** The sentence for people. */
+  readonly message: string;
+  /** The coordinator's reason; undefined where it was not the coordinator that refused (no connection, a deadline). */
+  readonly reason: string | undefined;
+  /** ErrorInfo metadata: budget, limit, available, requested, reservation_id and so on; amounts in micro-units. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** QuotaFailure: the failing limits, tightest first. */
+  readonly failing: readonly { readonly subject: string; readonly description: string }[];
+  /** BadRequest: the fields at fault. */
+  readonly fields: readonly { readonly field: string; readonly description: string }[];
+  /** RetryInfo: present exactly where waiting can help. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/** Thrown for every call whose status is not OK. */
+export class CallError extends Error {
+  override readonly name = 'CallError';
+  readonly failure: CallFailure;
+  readonly server: string;
+  /** Options that make a repeat of the command the same request, for example `['--key', 'x']`; empty for reads. */
+  readonly repeatOptions: readonly string[];
+
+  constructor(failure: CallFailure, server: string, repeatOptions: readonly string[] = []) {
+    super(`${failure.code}: ${failure.message}`);
+    this.failure = failure;
+    this.server = server;
+    this.repeatOptions = repeatOptions;
+  }
+}
+
+/** Takes the error of a grpc-js call apart. Details that this program does not know are left out. */
+export function describeCallError(error: ServiceError): CallFailure {
+  const details = detailsOf(error);
+  const info = details.map((any) => anyUnpack(any, ErrorInfoSchema)).find((found) => found?.domain === DOMAIN);
+  const quota = details.map((any) => anyUnpack(any, QuotaFailureSchema)).find((found) => found !== undefined);
+  const request = details.map((any) => anyUnpack(any, BadRequestSchema)).find((found) => found !== undefined);
+  const retry = details.map((any) => anyUnpack(any, RetryInfoSchema)).find((found) => found !== undefined);
+  return {
+    code: status[error.code] ?? String(error.code),
+    message: error.details,
+    reason: info?.reason,
+    metadata: { ...info?.metadata },
+    failing: (quota?.violations ?? []).map(({ subject, description }) => ({ subject, description })),
+    fields: (request?.fieldViolations ?? []).map(({ field, description }) => ({ field, description })),
+    retryAfterMs: retry === undefined ? undefined : durationToMs(retry.retryDelay),
+  };
+}
+
+/** The exit code for a failed call. */
+export function exitCodeOf(failure: CallFailure): ExitCode {
+  switch (failure.code) {
+    case 'INVALID_ARGUMENT':
+      return EXIT.usage;
+    case 'NOT_FOUND':
+      return EXIT.notFound;
+    case 'RESOURCE_EXHAUSTED':
+      if (failure.reason === 'OVERLOADED') return EXIT.unavailable;
+      // Without a reason it is a limit of the transport, such as the size of a message, and says nothing about money.
+      return failure.reason === undefined ? EXIT.unexpected : EXIT.noMoney;
+    case 'FAILED_PRECONDITION':
+    case 'ALREADY_EXISTS':
+    case 'PERMISSION_DENIED':
+    case 'UNAUTHENTICATED':
+      return EXIT.refused;
+    case 'ABORTED':
+    case 'UNAVAILABLE':
+    case 'DEADLINE_EXCEEDED':
+      return EXIT.unavailable;
+    default:
+      return EXIT.unexpected;
+  }
+}
+
+function detailsOf(error: ServiceError) {
+  const [bytes] = error.metadata.get('grpc-status-details-bin');
+  return bytes instanceof Buffer ? fromBinary(StatusSchema, bytes).details : [];
+}

@@ -1,0 +1,97 @@
+// One gRPC connection to a coordinator, typed by the generated descriptors of the contract. Stands alone so that no
+// command knows how a call is made, and so that every failed call becomes the same kind of error.
+
+import type { DescMethod } from '@bufbuild/protobuf';
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { service as healthService } from 'grpc-health-check';
+import { CallError, describeCallError } from './call-error.ts';
+
+/** How to reach the coordinator. */
+export interface ConnectionOptions {
+  /** `host:port`. */
+  readonly server: string;
+  /** Bearer token, sent in the clear: this client speaks plaintext only. Undefined: none is sent. */
+  readonly token: string | undefined;
+  /** How long one call may take. */
+  readonly deadlineMs: number;
+}
+
+/** A unary method as the generated code describes it. */
+export type UnaryMethod<Input extends DescMessage, Output extends DescMessage> = Omit<
+  DescMethod,
+  'methodKind' | 'input' | 'output'
+> & { readonly methodKind: 'unary'; readonly input: Input; readonly output: Output };
+
+/** What grpc.health.v1 says of a service. */
+export type HealthStatus = 'UNKNOWN' | 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN';
+
+/** An open connection. */
+export interface Connection {
+  readonly server: string;
+  /** Calls a unary method. Rejects with CallError for every status other than OK. */
+  call<Input extends DescMessage, Output extends DescMessage>(
+    method: UnaryMethod<Input, Output>,
+    request: MessageInitShape<Input>,
+  ): Promise<MessageShape<Output>>;
+  /** Asks grpc.health.v1 about a service; the empty name means the whole coordinator. Rejects with CallError. */
+  checkHealth(service: string): Promise<HealthStatus>;
+  close(): void;
+}
+
+/** Opens a connection. Nothing is sent before the first call. */
+export function connect(options: ConnectionOptions): Connection {
+  const client = new Client(options.server, credentials.createInsecure());
+  const metadata = new Metadata();
+  if (options.token !== undefined) metadata.set('authorization', `Bearer ${options.token}`);
+  const callPath = <Request, Response>(
+    path: string,
+    serialize: (request: Request) => Buffer,
+    deserialize: (bytes: Buffer) => Response,
+    request: Request,
+  ): Promise<Response> =>
+    new Promise((resolve, reject) => {
+      const fail = (error: ServiceError): void => reject(new CallError(describeCallError(error), options.server));
+      const deadline = Date.now() + options.deadlineMs;
+      client.makeUnaryRequest(path, serialize, deserialize, request, metadata, { deadline }, (error, response) => {
+        if (error !== null) fail(error);
+        else if (response === undefined) reject(new TypeError(`${path} answered OK without a message`));
+        else resolve(response);
+      });
+    });
+  return {
+    server: options.server,
+    call: (method, request) =>
+      callPath(
+        `/${method.parent.typeName}/${method.name}`,
+        (message: MessageShape<typeof method.input>) => asBuffer(toBinary(method.input, message)),
+        (bytes) => fromBinary(method.output, bytes),
+        create(method.input, request),
+      ),
+    checkHealth: async (service) => {
+      const { path, requestSerialize, responseDeserialize } = HEALTH_CHECK;
+      const response = await callPath(path, requestSerialize, responseDeserialize, { service });
+      return (response as { readonly status: HealthStatus }).status;
+    },
+    close: () => client.close(),
+  };
+}
+
+const HEALTH_CHECK = healthCheckMethod();
+
+function healthCheckMethod() {
+  const method = healthService['Check'];
+  if (method === undefined || !('requestSerialize' in method)) throw new TypeError('grpc-health-check has no Check');
+  return method;
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

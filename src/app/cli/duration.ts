@@ -1,0 +1,48 @@
+// Lengths of time as people write and read them, to the whole millisecond. Stands alone because every command that has
+// to do with leases needs both directions.
+import type { Duration } from '@bufbuild/protobuf/wkt';
+import { UsageError } from './usage-error.ts';
+
+const PATTERN = /^(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?(?:([0-9]+)ms)?$/;
+
+/**
+ * Reads `60s`, `5m`, `1h30m` or `1500ms` into milliseconds. A number without a unit is refused, so that nobody means
+ * seconds and gets minutes. Throws UsageError. Which lengths make sense is the service's to say.
+ */
+export function parseDurationMs(text: string): number {
+  const match = PATTERN.exec(text.trim());
+  if (match === null || text.trim() === '') {
+    throw new UsageError(`"${text}" is not a length of time: write 60s, 5m or 1h30m`);
+  }
+  const [hours, minutes, seconds, milliseconds] = match.slice(1).map((part) => Number(part ?? '0'));
+  const totalMs = (((hours ?? 0) * 60 + (minutes ?? 0)) * 60 + (seconds ?? 0)) * 1000 + (milliseconds ?? 0);
+  if (!Number.isSafeInteger(totalMs)) throw new UsageError(`"${text}" is too long`);
+  return totalMs;
+}
+
+/** Milliseconds for people: `1.5s`, `42s`, `5m 3s`, `1h 30m`, `2d 4h`. Rounds towards zero at two parts. */
+export function formatDurationMs(totalMs: number): string {
+  const sign = totalMs < 0 ? '-' : '';
+  const ms = Math.abs(Math.trunc(totalMs));
+  if (ms < 1000) return `${sign}${ms}ms`;
+  if (ms < 10_000 && ms % 1000 !== 0) return `${sign}${Math.trunc(ms / 100) / 10}s`;
+  const parts: readonly (readonly [number, string])[] = [
+    [Math.trunc(ms / 86_400_000), 'd'],
+    [Math.trunc(ms / 3_600_000) % 24, 'h'],
+    [Math.trunc(ms / 60_000) % 60, 'm'],
+    [Math.trunc(ms / 1000) % 60, 's'],
+  ];
+  const first = parts.findIndex(([count]) => count > 0);
+  const shown = parts.slice(first, first + 2).filter(([count]) => count > 0);
+  return sign + shown.map(([count, unit]) => `${count}${unit}`).join(' ');
+}
+
+/** Milliseconds of a protobuf Duration; 0 where it is unset. */
+export function durationToMs(duration: Duration | undefined): number {
+  return duration === undefined ? 0 : Number(duration.seconds) * 1000 + Math.trunc(duration.nanos / 1_000_000);
+}
+
+/** The fields of a protobuf Duration for so many milliseconds. */
+export function durationFromMs(totalMs: number): { readonly seconds: bigint; readonly nanos: number } {
+  return { seconds: BigInt(Math.trunc(totalMs / 1000)), nanos: (totalMs % 1000) * 1_000_000 };
+}

@@ -1,0 +1,25 @@
+// What the exit status of budgetctl says. Stands alone because scripts rely on these numbers: they never change meaning.
+
+/** Exit codes by name. */
+export const EXIT = {
+  ok: 0,
+  unexpected: 1,
+  usage: 2,
+  noMoney: 3,
+  refused: 4,
+  notFound: 5,
+  unavailable: 6,
+} as const;
+
+/** One of the exit codes above. */
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** The paragraph that `--help` prints. */
+export const EXIT_CODE_HELP = `Exit codes:
+  0  done
+  1  unexpected: a fault of the service or of this program; verify found differences
+  2  usage: the command line is wrong, or the service found a field invalid
+  3  no money: refused because the amount is not available (BUDGET_EXHAUSTED, CAPACITY_HELD ...)
+  4  refused for any other reason (EXCEEDS_LIMIT, BUDGET_CLOSED, LEASE_EXPIRED, FORBIDDEN ...)
+  5  not found
+  6  unavailable, overloaded, timed out or lost a race: try again with the same --key; status found the service unwell`;

@@ -1,0 +1,100 @@
+// The options and arguments that several commands share, with the parsers of their values. Stands alone so that the same
+// option means the same in every command.
+import { Argument, type Command, Option } from 'commander';
+import { Outcome } from '../../gen/budgetd/v1/reservation_pb.ts';
+import { type Amount, parseAmount } from './amount.ts';
+import { parseDurationMs } from './duration.ts';
+import { UsageError } from './usage-error.ts';
+
+/** `--key`; the command makes a fresh one where it is left out. */
+export function keyOption(): Option {
+  return new Option('--key <key>', 'idempotency key; default: a fresh one, printed if the call fails');
+}
+
+/** An option whose value is an amount. */
+export function amountOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser(parseAmount);
+}
+
+/** An amount as the last argument; it may be two words (`0.25 USD`). */
+export function amountArgument(name: string, description: string): Argument {
+  return new Argument(`<${name}...>`, description);
+}
+
+/** The amount of an `amountArgument`. */
+export function amountOf(words: readonly string[]): Amount {
+  return parseAmount(words.join(' '));
+}
+
+/** `--ttl`. */
+export function ttlOption(): Option {
+  return new Option('--ttl <time>', 'length of the lease, 1s to 24h (default of the service: 60s)').argParser(
+    parseDurationMs,
+  );
+}
+
+/** `--label`, which may be given several times. */
+export function labelOption(): Option {
+  return new Option('--label <key=value>', 'a label; may be given several times').argParser(
+    (text: string, previous: Readonly<Record<string, string>> | undefined) => {
+      const equals = text.indexOf('=');
+      if (equals < 1) throw new UsageError(`"${text}" is not key=value`);
+      const key = text.slice(0, equals);
+      if (previous !== undefined && Object.hasOwn(previous, key)) throw new UsageError(`label ${key} is given twice`);
+      return { ...previous, [key]: text.slice(equals + 1) };
+    },
+  );
+}
+
+/** `--reason`. */
+export function reasonOption(): Option {
+  return new Option('--reason <text>', 'why, for the journal');
+}
+
+/** `--max-rows`. */
+export function rowsMaxOption(rowsMax: number): Option {
+  return new Option('--max-rows <n>', 'read at most so many rows').default(rowsMax).argParser(parseCount);
+}
+
+/** `--outcome`. */
+export function outcomeOption(): Option {
+  return new Option('--outcome <outcome>', 'how the work ended').choices(Object.keys(OUTCOMES));
+}
+
+/** Outcomes by the word of `--outcome`. */
+export const OUTCOMES = {
+  succeeded: Outcome.SUCCEEDED,
+  failed: Outcome.FAILED,
+  cancelled: Outcome.CANCELLED,
+} as const;
+
+/** Adds the example of a command to its help. */
+export function withExample(command: Command, ...examples: readonly string[]): Command {
+  const title = examples.length === 1 ? 'Example' : 'Examples';
+  return command.addHelpText(
+    'after',
+    `\n${title}:\n${examples.map((example) => `  $ budgetctl ${example}`).join('\n')}`,
+  );
+}
+
+/**
+ * Checks the units that were typed against the tree's, which `readUnit` fetches; it is not asked where none was typed.
+ * Throws UsageError on a difference, before anything has been changed.
+ */
+export async function checkUnits(
+  amounts: readonly (Amount | undefined)[],
+  readUnit: () => Promise<string>,
+): Promise<void> {
+  const typed = amounts.flatMap((amount) => amount?.unit ?? []);
+  if (typed.length === 0) return;
+  const unit = await readUnit();
+  const wrong = typed.find((candidate) => candidate !== unit);
+  if (wrong !== undefined) throw new UsageError(`this tree counts in ${unit}, not in ${wrong}; nothing was changed`);
+}
+
+/** Reads a whole number from 1 up. Throws UsageError. */
+export function parseCount(text: string): number {
+  const count = /^[0-9]{1,9}$/.test(text) ? Number(text) : 0;
+  if (count < 1) throw new UsageError(`"${text}" is not a whole number from 1 up`);
+  return count;
+}

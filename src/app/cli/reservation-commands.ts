@@ -1,0 +1,226 @@
+// The commands on holds: reserve, extend, renew, settle, release.
+import type { Command } from 'commander';
+import type { Availability } from '../../gen/budgetd/v1/limit_pb.ts';
+import {
+  ExtendResponseSchema,
+  Outcome,
+  ReleaseResponseSchema,
+  RenewResponseSchema,
+  type Reservation,
+  ReservationService,
+  ReserveResponseSchema,
+  SettleResponseSchema,
+} from '../../gen/budgetd/v1/reservation_pb.ts';
+import { type Amount, parseAmount } from './amount.ts';
+import { readUnit } from './budget-commands.ts';
+import { durationFromMs } from './duration.ts';
+import {
+  amountArgument,
+  amountOf,
+  amountOption,
+  checkUnits,
+  keyOption,
+  labelOption,
+  OUTCOMES,
+  outcomeOption,
+  reasonOption,
+  ttlOption,
+  withExample,
+} from './options.ts';
+import { type CommandContext, freshKey, type Session, withSession } from './session.ts';
+import { drawReservation } from './show-reservation.ts';
+import { UsageError } from './usage-error.ts';
+
+interface ReserveOptions {
+  readonly min?: Amount;
+  readonly ttl?: number;
+  readonly holder?: string;
+  readonly actingFor?: string;
+  readonly label?: Readonly<Record<string, string>>;
+  readonly dryRun?: boolean;
+  readonly key?: string;
+}
+
+interface SettleOptions {
+  readonly unknown?: boolean;
+  readonly keepOpen?: boolean;
+  readonly retain?: Amount;
+  readonly outcome?: keyof typeof OUTCOMES;
+  readonly label?: Readonly<Record<string, string>>;
+  readonly key?: string;
+}
+
+interface ReservationReply {
+  readonly reservation?: Reservation | undefined;
+  readonly availability?: Availability | undefined;
+}
+
+/** Adds the commands on holds to the program. */
+export function addReservationCommands(program: Command, context: CommandContext): void {
+  addReserve(program, context);
+  addExtend(program, context);
+  addRenew(program, context);
+  addSettle(program, context);
+  addRelease(program, context);
+}
+
+function addReserve(program: Command, context: CommandContext): void {
+  const command = program
+    .command('reserve <budget>')
+    .addArgument(amountArgument('max', 'the most that the work may cost'))
+    .description('place a hold on a budget and all budgets above it')
+    .addOption(amountOption('--min <amount>', 'the least that is of use (default: all of max)'))
+    .addOption(ttlOption())
+    .option('--holder <text>', 'who does the work')
+    .option('--acting-for <text>', 'for whom it is done')
+    .addOption(labelOption())
+    .option('--dry-run', 'say what would be granted now; change nothing')
+    .addOption(keyOption())
+    .action((path: string, words: string[], options: ReserveOptions) =>
+      withSession(context, command, (session) => reserve(session, path, words, options)),
+    );
+  withExample(command, 'reserve acme/triage 0.25 USD --ttl 5m --holder worker-7', 'reserve acme 10 --min 2 --dry-run');
+}
+
+async function reserve(
+  session: Session,
+  path: string,
+  words: readonly string[],
+  options: ReserveOptions,
+): Promise<void> {
+  const max = amountOf(words);
+  await checkUnits([max, options.min], () => readUnit(session, path));
+  const isDryRun = options.dryRun === true;
+  const key = options.key ?? (isDryRun ? '' : freshKey());
+  const request = {
+    budget: path,
+    idempotencyKey: key,
+    maxMicros: max.micros,
+    ...(options.min === undefined ? {} : { minMicros: options.min.micros }),
+    ...(options.ttl === undefined ? {} : { ttl: durationFromMs(options.ttl) }),
+    holder: options.holder ?? '',
+    actingFor: options.actingFor ?? '',
+    labels: { ...options.label },
+    validateOnly: isDryRun,
+  };
+  const repeatOptions = isDryRun ? [] : ['--key', key];
+  const reply = await session.change(ReservationService.method.reserve, request, repeatOptions);
+  session.show(ReserveResponseSchema, reply, () => drawReply(reply, session));
+}
+
+function addExtend(program: Command, context: CommandContext): void {
+  const command = program
+    .command('extend <reservation>')
+    .addArgument(amountArgument('add', 'how much to add at the most'))
+    .description('add to a live hold')
+    .addOption(amountOption('--min <amount>', 'the least that is of use (default: all of it)'))
+    .addOption(keyOption())
+    .action((reservationId: string, words: string[], options: { readonly min?: Amount; readonly key?: string }) =>
+      withSession(context, command, async (session) => {
+        const add = amountOf(words);
+        await checkUnits([add, options.min], () => readUnitOf(session, reservationId));
+        const key = options.key ?? freshKey();
+        const min = options.min === undefined ? {} : { minMicros: options.min.micros };
+        const request = { reservationId, idempotencyKey: key, addMicros: add.micros, ...min };
+        const reply = await session.change(ReservationService.method.extend, request, ['--key', key]);
+        session.show(ExtendResponseSchema, reply, () => drawReply(reply, session));
+      }),
+    );
+  withExample(command, 'extend acme:06fk2xw8q4h1v0t7m3r9ca 0.10');
+}
+
+function addRenew(program: Command, context: CommandContext): void {
+  const command = program
+    .command('renew <reservation>')
+    .description('move the end of the lease to now + ttl, never backwards')
+    .addOption(ttlOption())
+    .option('--started', 'mark that work has begun')
+    .option('--key <key>', 'idempotency key; not needed, since renewing twice does no harm')
+    .action(
+      (reservationId: string, options: { readonly ttl?: number; readonly started?: boolean; readonly key?: string }) =>
+        withSession(context, command, async (session) => {
+          const ttl = options.ttl === undefined ? {} : { ttl: durationFromMs(options.ttl) };
+          const key = options.key ?? '';
+          const request = { reservationId, started: options.started === true, idempotencyKey: key, ...ttl };
+          const repeatOptions = key === '' ? [] : ['--key', key];
+          const reply = await session.change(ReservationService.method.renew, request, repeatOptions);
+          session.show(RenewResponseSchema, reply, () => drawReply(reply, session));
+        }),
+    );
+  withExample(command, 'renew acme:06fk2xw8q4h1v0t7m3r9ca --ttl 5m');
+}
+
+function addSettle(program: Command, context: CommandContext): void {
+  const command = program
+    .command('settle <reservation> [actual...]')
+    .description('record what the work cost; the rest of the hold goes back')
+    .option('--unknown', 'the cost is not known: settle the whole hold as an estimate')
+    .option('--keep-open', 'record so much now and hold the rest')
+    .addOption(amountOption('--retain <amount>', 'with --keep-open: hold at most so much from now on'))
+    .addOption(outcomeOption())
+    .addOption(labelOption())
+    .addOption(keyOption())
+    .action((reservationId: string, words: string[], options: SettleOptions) =>
+      withSession(context, command, (session) => settle(session, reservationId, words, options)),
+    );
+  withExample(
+    command,
+    'settle acme:06fk2xw8q4h1v0t7m3r9ca 0.17 USD --outcome succeeded',
+    'settle acme:06fk2xw8q4h1v0t7m3r9ca --unknown',
+  );
+}
+
+async function settle(
+  session: Session,
+  reservationId: string,
+  words: readonly string[],
+  options: SettleOptions,
+): Promise<void> {
+  const isUnknown = options.unknown === true;
+  if (isUnknown === words.length > 0) throw new UsageError('give either the actual cost or --unknown');
+  if (options.retain !== undefined && options.keepOpen !== true) throw new UsageError('--retain goes with --keep-open');
+  const actual = isUnknown ? undefined : parseAmount(words.join(' '));
+  await checkUnits([actual, options.retain], () => readUnitOf(session, reservationId));
+  const key = options.key ?? freshKey();
+  const request = {
+    reservationId,
+    idempotencyKey: key,
+    cost:
+      actual === undefined
+        ? ({ case: 'usageUnknown', value: {} } as const)
+        : ({ case: 'actualMicros', value: actual.micros } as const),
+    keepOpen: options.keepOpen === true,
+    ...(options.retain === undefined ? {} : { retainMicros: options.retain.micros }),
+    outcome: options.outcome === undefined ? Outcome.UNSPECIFIED : OUTCOMES[options.outcome],
+    labels: { ...options.label },
+  };
+  const reply = await session.change(ReservationService.method.settle, request, ['--key', key]);
+  session.show(SettleResponseSchema, reply, () => drawReply(reply, session));
+}
+
+function addRelease(program: Command, context: CommandContext): void {
+  const command = program
+    .command('release <reservation>')
+    .description('give the whole hold back; nothing was spent')
+    .addOption(reasonOption())
+    .addOption(keyOption())
+    .action((reservationId: string, options: { readonly reason?: string; readonly key?: string }) =>
+      withSession(context, command, async (session) => {
+        const key = options.key ?? freshKey();
+        const request = { reservationId, reason: options.reason ?? '', idempotencyKey: key };
+        const reply = await session.change(ReservationService.method.release, request, ['--key', key]);
+        session.show(ReleaseResponseSchema, reply, () => drawReply(reply, session));
+      }),
+    );
+  withExample(command, 'release acme:06fk2xw8q4h1v0t7m3r9ca --reason "not needed"');
+}
+
+async function readUnitOf(session: Session, reservationId: string): Promise<string> {
+  const reply = await session.connection.call(ReservationService.method.getReservation, { reservationId });
+  return reply.reservation?.unit ?? '';
+}
+
+function drawReply(reply: ReservationReply, session: Session): string {
+  if (reply.reservation === undefined) throw new TypeError('the service answered without a reservation');
+  return drawReservation(reply.reservation, reply.availability, session.terminal);
+}

@@ -1,0 +1,145 @@
+// The commands that change how a budget stands: set-limit, suspend, resume and close. Apart from the other budget
+// commands because set-limit is two calls, and repeating it safely takes more than a key.
+import type { Command } from 'commander';
+import {
+  BudgetService,
+  CloseBudgetResponseSchema,
+  ResumeBudgetResponseSchema,
+  SuspendBudgetResponseSchema,
+  UpdateBudgetResponseSchema,
+} from '../../gen/budgetd/v1/budget_pb.ts';
+import type { Limit } from '../../gen/budgetd/v1/limit_pb.ts';
+import { readUnit, requireBudget } from './budget-commands.ts';
+import { amountArgument, amountOf, checkUnits, keyOption, reasonOption, withExample } from './options.ts';
+import { type CommandContext, freshKey, type Session, withSession } from './session.ts';
+import { drawBudget } from './show-budget.ts';
+import { UsageError } from './usage-error.ts';
+
+interface SetLimitOptions {
+  readonly limit?: string;
+  readonly add?: boolean;
+  readonly etag?: string;
+  readonly key?: string;
+}
+
+interface SteerOptions {
+  readonly reason?: string;
+  readonly key?: string;
+}
+
+/** Adds `set-limit`, `suspend`, `resume` and `close` to the program. */
+export function addSteerCommands(program: Command, context: CommandContext): void {
+  addSetLimit(program, context);
+  addSuspend(program, context);
+  addResume(program, context);
+  addClose(program, context);
+}
+
+function addSetLimit(program: Command, context: CommandContext): void {
+  const command = program
+    .command('set-limit <budget>')
+    .addArgument(amountArgument('amount', 'the new amount of the limit'))
+    .description('set the amount of one limit; what is held and settled stays')
+    .option('--limit <name>', 'which limit; may be left out where there is only one')
+    .option('--add', 'add the limit named with --limit, a lifetime one, if it is not there')
+    .option('--etag <etag>', 'edit only what was read with this etag (default: read afresh)')
+    .addOption(keyOption())
+    .action((path: string, words: string[], options: SetLimitOptions) =>
+      withSession(context, command, (session) => setLimit(session, path, words, options)),
+    );
+  withExample(command, 'set-limit acme 1500 USD', 'set-limit acme/triage 20 --limit lifetime');
+}
+
+// The list of limits is replaced as a whole, so the edit is tied to the etag of what was read: a limit that someone adds
+// in between is never lost.
+async function setLimit(
+  session: Session,
+  path: string,
+  words: readonly string[],
+  options: SetLimitOptions,
+): Promise<void> {
+  const amount = amountOf(words);
+  await checkUnits([amount], () => readUnit(session, path));
+  const before = await session.connection.call(BudgetService.method.getBudget, { budget: path });
+  const budget = requireBudget(before.budget);
+  const key = options.key ?? freshKey();
+  const etag = options.etag ?? budget.etag;
+  const limits = replaceLimit(budget.limits, options, amount.micros);
+  const reply = await session.change(
+    BudgetService.method.updateBudget,
+    { budget: { budget: path, limits }, updateMask: { paths: ['limits'] }, etag, idempotencyKey: key },
+    ['--key', key, '--etag', etag],
+  );
+  session.show(UpdateBudgetResponseSchema, reply, () => drawBudget(requireBudget(reply.budget), session.terminal));
+}
+
+/** The limits after the edit. Throws UsageError where it is not clear which one is meant, or the one named is not there. */
+export function replaceLimit(
+  limits: readonly Limit[],
+  options: { readonly limit?: string; readonly add?: boolean },
+  amountMicros: bigint,
+): (Limit | { name: string; amountMicros: bigint })[] {
+  const names = limits.map((limit) => limit.name).join(', ') || 'none';
+  const name = options.limit ?? (limits.length === 1 ? limits[0]?.name : undefined);
+  if (name === undefined) throw new UsageError(`say which limit with --limit; there are: ${names}`);
+  if (limits.some((limit) => limit.name === name)) {
+    return limits.map((limit) => (limit.name === name ? { ...limit, amountMicros } : limit));
+  }
+  if (options.add !== true) throw new UsageError(`no limit is named ${name} (there are: ${names}); --add makes it`);
+  return [...limits, { name, amountMicros }];
+}
+
+function addSuspend(program: Command, context: CommandContext): void {
+  const command = program
+    .command('suspend <budget>')
+    .description('stop Reserve, Extend and Renew in a budget and all below it, at once')
+    .addOption(reasonOption())
+    .addOption(keyOption())
+    .action((path: string, options: SteerOptions) =>
+      withSession(context, command, async (session) => {
+        const key = options.key ?? freshKey();
+        const request = { budget: path, reason: options.reason ?? '', idempotencyKey: key };
+        const reply = await session.change(BudgetService.method.suspendBudget, request, ['--key', key]);
+        session.show(SuspendBudgetResponseSchema, reply, () =>
+          drawBudget(requireBudget(reply.budget), session.terminal),
+        );
+      }),
+    );
+  withExample(command, 'suspend acme/triage --reason "runaway loop"');
+}
+
+function addResume(program: Command, context: CommandContext): void {
+  const command = program
+    .command('resume <budget>')
+    .description('undo suspend')
+    .addOption(reasonOption())
+    .addOption(keyOption())
+    .action((path: string, options: SteerOptions) =>
+      withSession(context, command, async (session) => {
+        const key = options.key ?? freshKey();
+        const request = { budget: path, reason: options.reason ?? '', idempotencyKey: key };
+        const reply = await session.change(BudgetService.method.resumeBudget, request, ['--key', key]);
+        session.show(ResumeBudgetResponseSchema, reply, () =>
+          drawBudget(requireBudget(reply.budget), session.terminal),
+        );
+      }),
+    );
+  withExample(command, 'resume acme/triage');
+}
+
+function addClose(program: Command, context: CommandContext): void {
+  const command = program
+    .command('close <budget>')
+    .description('close a budget and all below it, for good; live holds may still be settled')
+    .addOption(reasonOption())
+    .addOption(keyOption())
+    .action((path: string, options: SteerOptions) =>
+      withSession(context, command, async (session) => {
+        const key = options.key ?? freshKey();
+        const request = { budget: path, reason: options.reason ?? '', idempotencyKey: key };
+        const reply = await session.change(BudgetService.method.closeBudget, request, ['--key', key]);
+        session.show(CloseBudgetResponseSchema, reply, () => drawBudget(requireBudget(reply.budget), session.terminal));
+      }),
+    );
+  withExample(command, 'close acme/triage/run-42 --reason done');
+}

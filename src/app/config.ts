@@ -1,0 +1,199 @@
+// Configuration: environment variables in, checked values out, every problem named at once. The only place that reads them.
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { join, resolve } from 'node:path';
+import { loadTokens, type TokenConfig } from './token-file.ts';
+
+/** What a service is started with. */
+export interface ServiceConfig {
+  /** Connects as the service's role. Undefined: the embedded PostgreSQL. */
+  readonly databaseUrl: string | undefined;
+  /** Connects as the role that owns the schema, for migrations. Undefined: databaseUrl. */
+  readonly migrationDatabaseUrl: string | undefined;
+  /** Folder of the embedded PostgreSQL. */
+  readonly dataDir: string;
+  readonly postgresPort: number | undefined;
+  /** Address to listen on. */
+  readonly host: string;
+  readonly grpcPort: PortConfig;
+  readonly httpPort: PortConfig;
+  /** Where standbys send callers when this one is the leader; undefined: host and gRPC port. */
+  readonly advertisedAddress: string | undefined;
+  /** Time between the end of a lease and the lapse of its hold, in milliseconds. */
+  readonly graceMs: number;
+  readonly reaper: boolean;
+  readonly tokens: readonly TokenConfig[];
+  readonly logLevel: LogLevelName;
+  /** How long a stop waits for calls that are under way, in milliseconds. */
+  readonly shutdownGraceMs: number;
+  /** Starts even where the database may lose acknowledged commits in a crash. */
+  readonly allowUnsafeDatabase: boolean;
+}
+
+/** A port to listen on. Where it was not asked for by name and is busy, another is taken. */
+export interface PortConfig {
+  readonly port: number;
+  readonly explicit: boolean;
+}
+
+/** Levels of pino. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevelName = (typeof LOG_LEVELS)[number];
+
+/** One line of the configuration's documentation; the README and `--help` show the same. */
+export interface Setting {
+  readonly name: string;
+  readonly default: string;
+  readonly meaning: string;
+}
+
+/** Every environment variable that is read. */
+export const SETTINGS: readonly Setting[] = [
+  { name: 'DATABASE_URL', default: '(embedded)', meaning: 'PostgreSQL 15 or newer; unset: one of its own is started' },
+  {
+    name: 'BUDGETD_MIGRATION_DATABASE_URL',
+    default: 'DATABASE_URL',
+    meaning: 'connects as the role that owns the schema, for migrations only',
+  },
+  { name: 'BUDGETD_DATA_DIR', default: '.budgetd', meaning: 'folder of the embedded PostgreSQL' },
+  {
+    name: 'BUDGETD_POSTGRES_PORT',
+    default: '54329',
+    meaning: 'port of the embedded PostgreSQL; another is taken if busy',
+  },
+  { name: 'BUDGETD_HOST', default: '127.0.0.1', meaning: 'address to listen on; any but loopback needs tokens' },
+  { name: 'BUDGETD_GRPC_PORT', default: '50051', meaning: 'gRPC; 0: any free port' },
+  { name: 'BUDGETD_HTTP_PORT', default: '8080', meaning: 'Connect, gRPC-Web and JSON; 0: any free port' },
+  {
+    name: 'BUDGETD_ADVERTISED_ADDRESS',
+    default: 'host:port',
+    meaning: 'where standbys send callers while this one is the leader',
+  },
+  { name: 'BUDGETD_GRACE', default: '5s', meaning: 'between the end of a lease and the return of its hold; 0s to 1h' },
+  { name: 'BUDGETD_REAPER', default: 'on', meaning: 'off: lapses in quiet trees are only written down when looked at' },
+  {
+    name: 'BUDGETD_ADMIN_TOKEN',
+    default: '',
+    meaning: 'one bearer token that may do everything; 16 characters or more',
+  },
+  { name: 'BUDGETD_TOKENS_FILE', default: '', meaning: 'YAML list of tokens: name, role, subtree, token or sha256' },
+  { name: 'BUDGETD_LOG_LEVEL', default: 'info', meaning: LOG_LEVELS.join(', ') },
+  { name: 'BUDGETD_SHUTDOWN_GRACE', default: '10s', meaning: 'how long a stop waits for calls under way; 0s to 10m' },
+  {
+    name: 'BUDGETD_ALLOW_UNSAFE_DATABASE',
+    default: 'off',
+    meaning: 'on: start although the database runs without fsync or synchronous commit',
+  },
+];
+
+/** The environment can't be used; `problems` names every variable that is wrong. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`configuration: ${problems.join('; ')}`);
+    this.problems = problems;
+  }
+}
+
+/** Reads the environment. Throws ConfigError. */
+export function loadConfig(env: Readonly<Record<string, string | undefined>>): ServiceConfig {
+  const problems: string[] = [];
+  const read = new EnvReader(env, problems);
+  const config: ServiceConfig = {
+    databaseUrl: read.text('DATABASE_URL'),
+    migrationDatabaseUrl: read.text('BUDGETD_MIGRATION_DATABASE_URL'),
+    dataDir: resolve(read.text('BUDGETD_DATA_DIR') ?? '.budgetd'),
+    postgresPort: read.port('BUDGETD_POSTGRES_PORT'),
+    host: read.text('BUDGETD_HOST') ?? '127.0.0.1',
+    grpcPort: read.listenPort('BUDGETD_GRPC_PORT', 50_051),
+    httpPort: read.listenPort('BUDGETD_HTTP_PORT', 8_080),
+    advertisedAddress: read.text('BUDGETD_ADVERTISED_ADDRESS'),
+    graceMs: read.durationMs('BUDGETD_GRACE', 5_000, 3_600_000),
+    reaper: read.onOff('BUDGETD_REAPER', true),
+    tokens: read.tokens(),
+    logLevel: read.oneOf('BUDGETD_LOG_LEVEL', LOG_LEVELS, 'info'),
+    shutdownGraceMs: read.durationMs('BUDGETD_SHUTDOWN_GRACE', 10_000, 600_000),
+    allowUnsafeDatabase: read.onOff('BUDGETD_ALLOW_UNSAFE_DATABASE', false),
+  };
+  if (config.tokens.length === 0 && !isLoopback(config.host)) {
+    problems.push(
+      `BUDGETD_HOST=${config.host} can be reached from outside: set BUDGETD_ADMIN_TOKEN or BUDGETD_TOKENS_FILE`,
+    );
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+/** Whether only this machine can reach the address. */
+export function isLoopback(host: string): boolean {
+  if (host === 'localhost' || host === '::1') return true;
+  return isIP(host) === 4 && host.startsWith('127.');
+}
+
+/** Version of budgetd, from its package. */
+export function packageVersion(): string {
+  const text = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8');
+  return String((JSON.parse(text) as { version?: unknown }).version);
+}
+
+const DURATION_UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+
+class EnvReader {
+  readonly #env: Readonly<Record<string, string | undefined>>;
+  readonly #problems: string[];
+
+  constructor(env: Readonly<Record<string, string | undefined>>, problems: string[]) {
+    this.#env = env;
+    this.#problems = problems;
+  }
+
+  /** An empty variable counts as unset, as compose files write them. */
+  text(name: string): string | undefined {
+    const value = this.#env[name];
+    return value === '' ? undefined : value;
+  }
+
+  port(name: string): number | undefined {
+    const value = this.text(name);
+    if (value === undefined) return undefined;
+    const port = Number(value);
+    if (/^\d{1,5}$/.test(value) && port <= 65_535) return port;
+    this.#problems.push(`${name}=${value} must be a port, 0 to 65535`);
+    return undefined;
+  }
+
+  listenPort(name: string, fallback: number): PortConfig {
+    const port = this.port(name);
+    return { port: port ?? fallback, explicit: port !== undefined };
+  }
+
+  durationMs(name: string, fallbackMs: number, maxMs: number): number {
+    const value = this.text(name);
+    if (value === undefined) return fallbackMs;
+    const match = /^(\d{1,9})(ms|s|m|h)$/.exec(value);
+    const ms = match === null ? Number.NaN : Number(match[1]) * DURATION_UNITS_MS[match[2] as 'ms' | 's' | 'm' | 'h'];
+    if (ms <= maxMs) return ms;
+    this.#problems.push(`${name}=${value} must be a duration such as 5s, at most ${maxMs / 1_000}s`);
+    return fallbackMs;
+  }
+
+  onOff(name: string, fallback: boolean): boolean {
+    return this.oneOf(name, ['on', 'off'] as const, fallback ? 'on' : 'off') === 'on';
+  }
+
+  oneOf<T extends string>(name: string, choices: readonly T[], fallback: T): T {
+    const value = this.text(name);
+    if (value === undefined) return fallback;
+    const found = choices.find((choice) => choice === value);
+    if (found === undefined) this.#problems.push(`${name}=${value} must be one of ${choices.join(', ')}`);
+    return found ?? fallback;
+  }
+
+  tokens(): readonly TokenConfig[] {
+    const { tokens, problems } = loadTokens(this.text('BUDGETD_ADMIN_TOKEN'), this.text('BUDGETD_TOKENS_FILE'));
+    this.#problems.push(...problems);
+    return tokens;
+  }
+}

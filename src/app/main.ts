@@ -1,0 +1,77 @@
+// `npm start`: reads the configuration, starts a service, says what to try, and stops in order on a signal.
+import { ConfigError, loadConfig, packageVersion, SETTINGS } from './config.ts';
+import { createLogger } from './logger.ts';
+import { type Service, startService } from './service.ts';
+
+function help(): string {
+  const width = Math.max(...SETTINGS.map((setting) => setting.name.length));
+  const lines = SETTINGS.map((setting) => `  ${setting.name.padEnd(width)}  ${setting.meaning} [${setting.default}]`);
+  return ['budgetd: a budget coordinator for AI agents', '', 'Environment variables [default]:', ...lines, ''].join(
+    '\n',
+  );
+}
+
+function banner(service: Service): string {
+  const grpc = `${service.host}:${service.grpcPort}`;
+  const http = `http://${service.host}:${service.connectPort}`;
+  return `
+budgetd ${packageVersion()} is ready: gRPC on ${grpc}, JSON on ${http} (${service.databaseKind} PostgreSQL)
+
+Try it:
+  npm run demo
+  npm run budgetctl -- create acme --limit "10 USD"
+  npm run budgetctl -- reserve acme "0.25 USD"
+  curl -s ${http}/budgetd.v1.BudgetService/GetBudget -H 'content-type: application/json' -d '{"budget":"acme"}'
+  grpcurl -plaintext ${grpc} list
+`;
+}
+
+async function run(): Promise<void> {
+  if (process.argv.includes('--help') || process.argv.includes('-h')) {
+    process.stdout.write(help());
+    return;
+  }
+  if (process.argv.includes('--version')) {
+    process.stdout.write(`${packageVersion()}\n`);
+    return;
+  }
+  const config = loadConfig(process.env);
+  const logger = createLogger(config.logLevel);
+  const service = await startService(config, logger);
+  process.stdout.write(banner(service));
+  const stop = (exitCode: number): void => {
+    service.stop().then(
+      () => process.exit(exitCode),
+      (error: unknown) => {
+        logger.lane('error', 'the service did not stop in order', { error });
+        process.exit(1);
+      },
+    );
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      logger.lane('info', `${signal}: finishing what is under way`);
+      stop(0);
+    });
+  }
+  service.onFatal((error) => {
+    logger.lane('error', 'the service cannot go on', { error });
+    stop(1);
+  });
+}
+
+run().catch((error: unknown) => {
+  const known = error instanceof ConfigError;
+  const text = known
+    ? `${error.message}\nSee: npm start -- --help`
+    : error instanceof Error
+      ? describe(error)
+      : String(error);
+  process.stderr.write(`budgetd could not start: ${text}\n`);
+  process.exitCode = known ? 2 : 1;
+});
+
+function describe(error: Error): string {
+  const cause = error.cause instanceof Error ? `\n  because: ${error.cause.message}` : '';
+  return `${error.message}${cause}`;
+}

@@ -1,0 +1,164 @@
+// A service from its configuration to its end: database, migrations, store, coordinator, servers, in this order, and back.
+// Used by main, by the tests and by the bench, so that all of them run the same thing.
+import { createAuthenticator } from '../api/auth/authenticator.ts';
+import { startConnectServer } from '../api/connect/start-connect-server.ts';
+import { startGrpcServer } from '../api/grpc/start-grpc-server.ts';
+import { PortInUseError, type RunningServer } from '../api/running-server.ts';
+import { createServices } from '../api/services/create-services.ts';
+import type { Clock } from '../lane/clock.ts';
+import { type RunningCoordinator, startCoordinator } from '../lane/create-coordinator.ts';
+import { createPostgresStore } from '../store/postgres-store.ts';
+import { type PortConfig, packageVersion, type ServiceConfig } from './config.ts';
+import { openDatabase } from './database.ts';
+import type { Logger } from './logger.ts';
+
+/** What tests replace. */
+export interface ServiceOverrides {
+  /** Where decisions read the time from. Default: the database's clock. */
+  readonly clock?: Clock;
+}
+
+/** A running service. */
+export interface Service {
+  readonly host: string;
+  readonly grpcPort: number;
+  readonly connectPort: number;
+  readonly databaseKind: 'embedded' | 'external';
+  /** Connects as the service's role. */
+  readonly databaseUrl: string;
+  /** Calls back once if the service can't go on: its own PostgreSQL has ended. */
+  onFatal(callback: (error: Error) => void): void;
+  /** Finishes what was let in, then closes everything. A second call joins the first. */
+  stop(): Promise<void>;
+}
+
+/** How often the journal's partitions of the coming months are made; the store keeps two months ahead. */
+const PARTITION_ROUND_MS = 24 * 3_600_000;
+
+/** How often health follows the coordinator. */
+const HEALTH_ROUND_MS = 250;
+
+/** Starts a service. Whatever was started is stopped again where a later step fails. */
+export async function startService(
+  config: ServiceConfig,
+  logger: Logger,
+  overrides: ServiceOverrides = {},
+): Promise<Service> {
+  const closers: (() => Promise<void>)[] = [];
+  // One that fails must not keep the others open: the embedded PostgreSQL would be left running.
+  const closeAll = async (): Promise<void> => {
+    const errors: unknown[] = [];
+    for (const close of closers.splice(0).reverse()) {
+      try {
+        await close();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw new AggregateError(errors, 'parts of the service did not stop in order');
+  };
+  try {
+    return await start(config, logger, overrides, closers, closeAll);
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+async function start(
+  config: ServiceConfig,
+  logger: Logger,
+  overrides: ServiceOverrides,
+  closers: (() => Promise<void>)[],
+  closeAll: () => Promise<void>,
+): Promise<Service> {
+  const database = await openDatabase(config, logger);
+  closers.push(() => database.close());
+  const store = await createPostgresStore({
+    url: database.serviceUrl,
+    allowUnsafeDurability: config.allowUnsafeDatabase,
+  });
+  closers.push(() => store.close());
+  closers.push(
+    every(PARTITION_ROUND_MS, () => {
+      store.ensurePartitions().catch((error: unknown) => {
+        logger.lane('error', 'partitions of the journal could not be made', { error });
+      });
+    }),
+  );
+  const services = (coordinator: RunningCoordinator) =>
+    createServices({
+      coordinator,
+      reads: store,
+      log: logger.api,
+      version: packageVersion(),
+      databaseKind: database.kind,
+    });
+  const coordinator = await startCoordinator({
+    store,
+    log: logger.lane,
+    address: config.advertisedAddress ?? `${config.host}:${config.grpcPort.port}`,
+    graceMs: config.graceMs,
+    reaper: config.reaper,
+    ...overrides,
+  });
+  closers.push(() => coordinator.stop());
+  const serverOptions = {
+    host: config.host,
+    services: services(coordinator),
+    authenticate: createAuthenticator(config.tokens),
+    log: logger.api,
+  };
+  const grpc = await listen(config.grpcPort, logger, (port) => startGrpcServer({ ...serverOptions, port }));
+  closers.push(() => grpc.stop({ graceMs: config.shutdownGraceMs }));
+  const connect = await listen(config.httpPort, logger, (port) => startConnectServer({ ...serverOptions, port }));
+  closers.push(() => connect.stop({ graceMs: config.shutdownGraceMs }));
+  closers.push(followHealth(coordinator, [grpc, connect]));
+  let stopping: Promise<void> | undefined;
+  return {
+    host: config.host,
+    grpcPort: grpc.port,
+    connectPort: connect.port,
+    databaseKind: database.kind,
+    databaseUrl: database.serviceUrl,
+    onFatal: (callback) => database.onExit(callback),
+    stop() {
+      stopping ??= closeAll();
+      return stopping;
+    },
+  };
+}
+
+// A default port that is busy must not keep a newcomer from starting; one that was asked for must not be traded silently.
+async function listen(
+  { port, explicit }: PortConfig,
+  logger: Logger,
+  startServer: (port: number) => Promise<RunningServer>,
+): Promise<RunningServer> {
+  try {
+    return await startServer(port);
+  } catch (error) {
+    if (explicit || !(error instanceof PortInUseError)) throw error;
+    const server = await startServer(0);
+    logger.lane('warn', `port ${port} is in use; listening on ${server.port} instead`);
+    return server;
+  }
+}
+
+function followHealth(coordinator: RunningCoordinator, servers: readonly RunningServer[]): () => Promise<void> {
+  const follow = (): void => {
+    const { serving } = coordinator.status();
+    for (const server of servers) server.setServing(serving);
+  };
+  follow();
+  return every(HEALTH_ROUND_MS, follow);
+}
+
+function every(ms: number, work: () => void): () => Promise<void> {
+  const timer = setInterval(work, ms);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    return Promise.resolve();
+  };
+}

@@ -1,0 +1,46 @@
+// The first promise, checked on the journal alone: no entry takes settled + held of an enforced limit past its amount,
+// except where it had been past it already since an edit lowered the amount.
+import type { Effect, Entry } from '../kernel/entry.ts';
+import type { TreeState } from '../kernel/tree-state.ts';
+
+/** Checks entries against the state before them. */
+export class CeilingCheck {
+  readonly #state: TreeState;
+
+  constructor(state: TreeState) {
+    this.#state = state;
+  }
+
+  /** What is wrong with an entry that is about to be applied. */
+  problems(entry: Entry): string[] {
+    return effectsOf(entry).flatMap((effect) => this.#problemsOf(entry.seq, effect));
+  }
+
+  #problemsOf(seq: number, effect: Effect): string[] {
+    const problems: string[] = [];
+    const change = effect.heldMicros + effect.settledMicros;
+    if (change <= 0n) return problems;
+    for (const account of effect.accounts) {
+      const budget = this.#state.budget(account.budgetNo);
+      const counter = this.#state.counter(account);
+      if (budget === undefined) {
+        problems.push(`entry ${seq} moves budget ${account.budgetNo}, which does not exist`);
+        continue;
+      }
+      const after = (counter?.heldMicros ?? 0n) + (counter?.settledMicros ?? 0n) + change;
+      for (const limit of budget.def.limits) {
+        if (limit.windowNo === account.windowNo && after > limit.amountMicros) {
+          problems.push(
+            `entry ${seq} takes ${budget.def.path} to ${after}, past ${limit.amountMicros} of ${limit.name}`,
+          );
+        }
+      }
+    }
+    return problems;
+  }
+}
+
+function effectsOf(entry: Entry): readonly Effect[] {
+  if (entry.type === 'Expired') return entry.lapses.flatMap((lapse) => lapse.effects);
+  return 'effects' in entry ? entry.effects : [];
+}

@@ -1,0 +1,192 @@
+// Verifies one tree: its chain of hashes, then everything that follows from its entries: no ceiling passed, every counter,
+// reservation and budget as projected, every remembered key. The kernel's own `apply` rebuilds; nothing is taken on trust
+// but the entries.
+import { apply } from '../kernel/apply.ts';
+import type { BudgetState } from '../kernel/budget.ts';
+import type { Entry } from '../kernel/entry.ts';
+import { InvariantError } from '../kernel/invariant.ts';
+import type { ReservationId, TreeId } from '../kernel/names.ts';
+import { reservationOf } from '../kernel/replay.ts';
+import type { Reservation } from '../kernel/reservation.ts';
+import { TreeState } from '../kernel/tree-state.ts';
+import type { Audit } from '../store/audit.ts';
+import { CorruptJournalError } from '../store/corrupt-journal-error.ts';
+import { readCheckedRows } from '../store/journal-reader.ts';
+import { CeilingCheck } from './verify-ceiling.ts';
+
+/** What verifyTree found. */
+export interface TreeReport {
+  readonly differences: readonly string[];
+  readonly entries: number;
+}
+
+/** Differences reported of one tree; the first few tell what happened. */
+const DIFFERENCES_MAX = 20;
+
+/** Verifies one tree. `audit` must be one snapshot. */
+export async function verifyTree(audit: Audit, treeId: TreeId): Promise<TreeReport> {
+  const check = new TreeCheck(audit, treeId);
+  try {
+    await check.run();
+  } catch (error) {
+    if (!(error instanceof CorruptJournalError) && !(error instanceof InvariantError)) throw error;
+    check.differs(error.message);
+  }
+  return { differences: check.differences, entries: check.entries };
+}
+
+class TreeCheck {
+  readonly #audit: Audit;
+  readonly #treeId: TreeId;
+  readonly #state: TreeState;
+  readonly #ceilings: CeilingCheck;
+  /** Ended reservations as text, so that a long journal does not fill the memory. */
+  readonly #ended = new Map<ReservationId, string>();
+  readonly #keys = new Map<string, number>();
+  readonly differences: string[] = [];
+  entries = 0;
+
+  constructor(audit: Audit, treeId: TreeId) {
+    this.#audit = audit;
+    this.#treeId = treeId;
+    this.#state = new TreeState(treeId, { seq: 0, atMs: 0, budgetCount: 0 });
+    this.#ceilings = new CeilingCheck(this.#state);
+  }
+
+  differs(difference: string): void {
+    if (this.differences.length < DIFFERENCES_MAX) this.differences.push(difference);
+  }
+
+  async run(): Promise<void> {
+    const standing = await this.#audit.readStanding(this.#treeId);
+    if (standing === undefined) {
+      this.differs('it has journal rows but no head');
+      return;
+    }
+    let compared = false;
+    let lastHash = '';
+    for await (const { row, entries } of readCheckedRows(this.#audit, this.#treeId)) {
+      for (const entry of entries) {
+        // The projection may stand in the middle of a row.
+        if (!compared && entry.seq > standing.projectedSeq) {
+          compared = true;
+          await this.#compareProjection(standing.budgetCount);
+        }
+        this.#take(entry);
+      }
+      lastHash = row.hash;
+    }
+    if (!compared) await this.#compareProjection(standing.budgetCount);
+    if (this.#state.position.seq !== standing.head.seq || lastHash !== standing.head.hash) {
+      this.differs(`its journal ends at ${this.#state.position.seq}, its head says ${standing.head.seq}`);
+    }
+    if (standing.projectedSeq > standing.head.seq) this.differs('its projection is ahead of its journal');
+    await this.#compareKeys();
+    if (standing.quarantine !== undefined) this.differs(`it is out of service: ${standing.quarantine}`);
+  }
+
+  #take(entry: Entry): void {
+    this.#bringBack(entry);
+    for (const problem of this.#ceilings.problems(entry)) this.differs(problem);
+    apply(this.#state, entry);
+    if (entry.key !== undefined) {
+      if (this.#keys.has(entry.key.digest)) this.differs(`entry ${entry.seq} has a key that was remembered before`);
+      this.#keys.set(entry.key.digest, entry.seq);
+    }
+    this.#state.commit();
+    this.#state.evictRemembered(0);
+    this.entries += 1;
+    this.#putAway(entry);
+  }
+
+  // `apply` passes over records that a partial state does not hold; here everything must be there.
+  #bringBack(entry: Entry): void {
+    const ids = entry.type === 'Expired' ? entry.lapses.map(({ id }) => id) : idsOf(entry);
+    for (const id of ids) {
+      if (this.#state.reservation(id) !== undefined) continue;
+      const text = this.#ended.get(id);
+      if (text === undefined) this.differs(`entry ${entry.seq} changes reservation ${id}, which was never granted`);
+      else if (entry.type !== 'Renewed') this.differs(`entry ${entry.seq} changes reservation ${id}, which had ended`);
+    }
+  }
+
+  #putAway(entry: Entry): void {
+    const ended = entry.type === 'Settled' || entry.type === 'Released' ? entry.id : undefined;
+    const reservation = ended === undefined ? undefined : this.#state.reservation(ended);
+    if (reservation === undefined) return;
+    const { state } = reservation.figures;
+    if (state !== 'SETTLED' && state !== 'RELEASED') return;
+    this.#ended.set(reservation.id, reservationText(reservation));
+    this.#state.evictReservation(reservation.id);
+  }
+
+  async #compareProjection(budgetCount: number): Promise<void> {
+    if (budgetCount !== this.#state.position.budgetCount) {
+      this.differs(`it has ${this.#state.position.budgetCount} budgets, its projection says ${budgetCount}`);
+    }
+    let budgets = 0;
+    for await (const projected of this.#audit.readBudgets(this.#treeId)) {
+      budgets += 1;
+      const rebuilt = this.#state.budget(projected.def.no);
+      this.#compare(`budget ${projected.def.path}`, rebuilt && budgetText(rebuilt), budgetText(projected));
+    }
+    if (budgets !== this.#state.counts().budgets) this.differs(`${budgets} budgets are projected`);
+    await this.#compareReservations();
+  }
+
+  async #compareReservations(): Promise<void> {
+    let count = 0;
+    for await (const projected of this.#audit.readReservations(this.#treeId)) {
+      count += 1;
+      const open = this.#state.reservation(projected.id);
+      const rebuilt = open === undefined ? this.#ended.get(projected.id) : reservationText(open);
+      this.#compare(`reservation ${projected.id}`, rebuilt, reservationText(projected));
+    }
+    const expected = this.#ended.size + this.#state.counts().reservations;
+    if (count !== expected) this.differs(`${expected} reservations were granted, ${count} are projected`);
+  }
+
+  async #compareKeys(): Promise<void> {
+    let count = 0;
+    for await (const { digest, seq } of this.#audit.readKeys(this.#treeId)) {
+      count += 1;
+      const rebuilt = this.#keys.get(digest);
+      if (rebuilt !== seq) this.differs(`key ${digest} leads to entry ${seq}, the journal says ${rebuilt ?? 'none'}`);
+    }
+    if (count !== this.#keys.size) this.differs(`${this.#keys.size} keys are remembered, ${count} are stored`);
+  }
+
+  #compare(what: string, rebuilt: string | undefined, projected: string): void {
+    if (rebuilt === projected) return;
+    this.differs(`${what} differs: the journal gives ${rebuilt ?? 'nothing'}, the projection has ${projected}`);
+  }
+}
+
+function idsOf(entry: Entry): readonly ReservationId[] {
+  if (entry.type === 'Granted') return [];
+  if (entry.type === 'Renewed') return entry.moves.map(({ id }) => id);
+  const id = reservationOf(entry);
+  return id === undefined ? [] : [id];
+}
+
+// Personal fields are not part of the journal, so they are not compared.
+function reservationText(reservation: Reservation): string {
+  return textOf({ ...reservation, actingFor: '', labels: [] });
+}
+
+// A counter that never moved may be missing from either side.
+function budgetText(budget: BudgetState): string {
+  const counters = budget.counters
+    .filter((counter) => counter.heldMicros !== 0n || counter.settledMicros !== 0n || counter.overrunMicros !== 0n)
+    .toSorted((a, b) => a.windowNo - b.windowNo || a.periodMs - b.periodMs);
+  return textOf({ def: budget.def, counters, activeCount: budget.activeCount });
+}
+
+// Keys in one order, amounts as text: equal records give equal text.
+function textOf(record: unknown): string {
+  return JSON.stringify(record, (_key, value: unknown) => {
+    if (typeof value === 'bigint') return value.toString();
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}

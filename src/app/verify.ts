@@ -1,0 +1,69 @@
+// `budgetctl verify`: rebuilds everything from the journal and compares. Reads in one snapshot, so that it can run beside a
+// working service.
+import type { TreeId } from '../kernel/names.ts';
+import type { Log } from '../lane/log.ts';
+import { withSnapshot } from '../store/snapshot.ts';
+import { loadConfig } from './config.ts';
+import { atEmbeddedDatabase } from './database.ts';
+import { DataFolderInUseError } from './embedded/data-folder-lock.ts';
+import { runningEmbeddedUrl } from './embedded/running-url.ts';
+import { startEmbeddedPostgres } from './embedded/start-embedded-postgres.ts';
+import { verifyTree } from './verify-tree.ts';
+
+/** What to verify. */
+export interface VerifyOptions {
+  /** Default: DATABASE_URL; without one the embedded PostgreSQL, which is started if nothing runs it. */
+  readonly databaseUrl?: string | undefined;
+  /** Only this tree. Default: all. */
+  readonly tree?: string | undefined;
+  readonly log: Log;
+}
+
+/** What was found. */
+export interface VerifyReport {
+  readonly ok: boolean;
+  /** What is wrong, in words, one thing each. */
+  readonly differences: readonly string[];
+  readonly trees: number;
+  readonly entries: number;
+}
+
+/** Verifies. Throws StoreUnavailableError where the database can't be reached. */
+export async function runVerify(options: VerifyOptions): Promise<VerifyReport> {
+  const url = options.databaseUrl ?? process.env['DATABASE_URL'];
+  if (url !== undefined && url !== '') return verifyAt(url, options);
+  const { dataDir } = loadConfig(process.env);
+  try {
+    const embedded = await startEmbeddedPostgres({ dataDir, log: options.log });
+    try {
+      return await verifyAt(atEmbeddedDatabase(embedded.superuserUrl), options);
+    } finally {
+      await embedded.stop();
+    }
+  } catch (error) {
+    if (!(error instanceof DataFolderInUseError)) throw error;
+    return verifyAt(atEmbeddedDatabase(await runningEmbeddedUrl(dataDir)), options);
+  }
+}
+
+async function verifyAt(url: string, options: VerifyOptions): Promise<VerifyReport> {
+  return withSnapshot(url, async (audit) => {
+    const differences: string[] = [];
+    let trees = 0;
+    let entries = 0;
+    for await (const treeId of options.tree === undefined ? audit.treeIds() : only(options.tree as TreeId)) {
+      const report = await verifyTree(audit, treeId);
+      trees += 1;
+      entries += report.entries;
+      for (const difference of report.differences) {
+        differences.push(`${treeId}: ${difference}`);
+        options.log('error', 'the journal and the store differ', { treeId, difference });
+      }
+    }
+    return { ok: differences.length === 0, differences, trees, entries };
+  });
+}
+
+async function* only(treeId: TreeId): AsyncGenerator<TreeId> {
+  yield treeId;
+}

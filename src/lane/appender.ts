@@ -1,0 +1,96 @@
+// Appends until the outcome is known, and knows whether the store answers. Stands alone because both are about the store
+// and nothing about commands.
+import { type AppendResult, type Store, StoreUnavailableError, type TreeAppend } from '../store/port.ts';
+import type { Log } from './log.ts';
+
+/** How long an append whose outcome is unknown is repeated before its callers are told that the store does not answer. */
+const UNKNOWN_OUTCOME_MS = 4_000;
+
+/** Pause between two tries to reach the store. */
+const STORE_RETRY_MS = 100;
+
+/** Everything the appender works with. */
+export interface AppenderDeps {
+  readonly store: Store;
+  readonly log: Log;
+  readonly epoch: () => number | undefined;
+  readonly monotonicMs: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
+}
+
+/** See the head of this file. */
+export class Appender {
+  readonly #deps: AppenderDeps;
+  #storeDown = false;
+  #probing = false;
+  #stopped = false;
+
+  constructor(deps: AppenderDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether the last try to reach the store failed. */
+  get storeDown(): boolean {
+    return this.#storeDown;
+  }
+
+  /**
+   * Appends. A lost answer says nothing about the outcome, so the same is appended at the same heads again until the store
+   * says what became of it. Throws StoreUnavailableError where it does not say so for UNKNOWN_OUTCOME_MS; from then on the
+   * store is looked for in the background.
+   */
+  async append(epoch: number, appends: readonly TreeAppend[]): Promise<AppendResult> {
+    const untilMs = this.#deps.monotonicMs() + UNKNOWN_OUTCOME_MS;
+    for (;;) {
+      try {
+        const result = await this.#deps.store.append(epoch, appends);
+        this.#storeDown = false;
+        return result;
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError)) throw error;
+        // Nobody else should be let in to wait for what this batch may never learn.
+        this.#storeDown = true;
+        if (this.#stopped || this.#deps.monotonicMs() >= untilMs) {
+          this.#lookForStore();
+          throw error;
+        }
+        await this.#deps.sleep(STORE_RETRY_MS);
+      }
+    }
+  }
+
+  /** A read failed since the store does not answer. */
+  readFailed(): void {
+    this.#storeDown = true;
+    this.#lookForStore();
+  }
+
+  /** Ends the looking. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  #lookForStore(): void {
+    if (this.#probing) return;
+    this.#probing = true;
+    this.#probe()
+      .catch((error: unknown) => this.#deps.log('error', 'looking for the store failed', { error }))
+      .finally(() => {
+        this.#probing = false;
+      });
+  }
+
+  // So that the first caller after an outage is not the one to find out.
+  async #probe(): Promise<void> {
+    while (this.#storeDown && !this.#stopped) {
+      await this.#deps.sleep(STORE_RETRY_MS);
+      try {
+        await this.#deps.store.append(this.#deps.epoch() ?? 0, []);
+        this.#storeDown = false;
+        this.#deps.log('info', 'the store answers again');
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError)) throw error;
+      }
+    }
+  }
+}

@@ -1,0 +1,155 @@
+// Journal entries to JSON text: compact, readable in psql, and the same bytes for the same entry. Personal fields never
+// get into it; their commitment does. Names: v format version, by actor, fig figures (figures-codec), rev budget number
+// and revision in pairs, room headroom (amount, budget, limit), fx effects (held, settled, overrun, active, accounts).
+import type {
+  BudgetChange,
+  Effect,
+  Entry,
+  Expired,
+  Extended,
+  Granted,
+  Headroom,
+  Refused,
+  Renewed,
+  Revisions,
+  Settled,
+} from '../kernel/entry.ts';
+import type { Refusal } from '../kernel/refusal.ts';
+import { budgetDefText } from './budget-def-codec.ts';
+import { figuresText } from './figures-codec.ts';
+import { accountsText, amountText, optionalAmountText, quote } from './json-text.ts';
+
+/** Version of the format that is written. Older ones stay readable for ever. */
+export const ENTRY_VERSION = 1;
+
+/** One entry as JSON text. */
+export function encodeEntry(entry: Entry): string {
+  const key = entry.key === undefined ? '' : `,"key":[${quote(entry.key.digest)},${quote(entry.key.fingerprint)}]`;
+  const personal = entry.personal === undefined ? '' : `,"commitment":${quote(entry.personal.commitment)}`;
+  return (
+    `{"v":${ENTRY_VERSION},"seq":${entry.seq},"at":${entry.atMs},"type":"${entry.type}","by":${quote(entry.actor)}` +
+    `${key}${personal},${bodyText(entry)}}`
+  );
+}
+
+function bodyText(entry: Entry): string {
+  switch (entry.type) {
+    case 'Granted':
+      return grantedText(entry);
+    case 'Extended':
+      return extendedText(entry);
+    case 'Settled':
+      return settledText(entry);
+    case 'Released':
+      return changeText(entry);
+    case 'Renewed':
+      return renewedText(entry);
+    case 'Expired':
+      return expiredText(entry);
+    case 'Refused':
+      return refusedText(entry);
+    default:
+      return budgetChangeText(entry);
+  }
+}
+
+function grantedText(entry: Granted): string {
+  const r = entry.reservation;
+  return (
+    `"id":${quote(r.id)},"budgetNo":${r.budgetNo},"budget":${quote(r.budget)},"unit":${quote(r.unit)},` +
+    `"accounts":${accountsText(r.accounts)},"createMs":${r.createMs},"holder":${quote(r.holder)},` +
+    `"fig":${figuresText(r.figures)},"min":${amountText(entry.minMicros)},"rev":${revisionsText(entry.revisions)},` +
+    `"room":${headroomText(entry.headroom)},"fx":${effectsText(entry.effects)}`
+  );
+}
+
+function changeText(entry: Pick<Settled, 'id' | 'figures' | 'headroom' | 'effects'>): string {
+  return (
+    `"id":${quote(entry.id)},"fig":${figuresText(entry.figures)},"room":${headroomText(entry.headroom)},` +
+    `"fx":${effectsText(entry.effects)}`
+  );
+}
+
+function extendedText(entry: Extended): string {
+  return (
+    `${changeText(entry)},"add":${amountText(entry.addMicros)},"min":${amountText(entry.minMicros)},` +
+    `"rev":${revisionsText(entry.revisions)}`
+  );
+}
+
+function settledText(entry: Settled): string {
+  return (
+    `${changeText(entry)},"actual":${optionalAmountText(entry.actualMicros)},"keepOpen":${entry.keepOpen},` +
+    `"retain":${optionalAmountText(entry.retainMicros)}`
+  );
+}
+
+function renewedText(entry: Renewed): string {
+  const moves = entry.moves.map(
+    (move) => `[${quote(move.id)},${figuresText(move.figures)},${headroomText(move.headroom)}]`,
+  );
+  return `"moves":[${moves.join(',')}]`;
+}
+
+function expiredText(entry: Expired): string {
+  const lapses = entry.lapses.map(
+    (lapse) =>
+      `[${quote(lapse.id)},${figuresText(lapse.figures)},${lapse.charged ? 1 : 0},${effectsText(lapse.effects)}]`,
+  );
+  return `"lapses":[${lapses.join(',')}]`;
+}
+
+function budgetChangeText(entry: BudgetChange): string {
+  return (
+    `"def":${budgetDefText(entry.def)},"replaceLabels":${entry.replaceLabels},` +
+    `"add":${optionalAmountText(entry.addMicros)},"reason":${quote(entry.reason)}`
+  );
+}
+
+function refusedText(entry: Refused): string {
+  return (
+    `"command":"${entry.command}","budget":${quote(entry.budget)},"id":${quote(entry.id)},` +
+    `"max":${optionalAmountText(entry.maxMicros)},"min":${optionalAmountText(entry.minMicros)},` +
+    `"holder":${quote(entry.holder)},"rev":${revisionsText(entry.revisions)},"refusal":${refusalText(entry.refusal)}`
+  );
+}
+
+function refusalText(refusal: Refusal): string {
+  let text = `{"reason":"${refusal.reason}","message":${quote(refusal.message)}`;
+  if (refusal.budget !== undefined) text += `,"budget":${quote(refusal.budget)}`;
+  if (refusal.limit !== undefined) text += `,"limit":${quote(refusal.limit)}`;
+  if (refusal.availableMicros !== undefined) text += `,"available":${amountText(refusal.availableMicros)}`;
+  if (refusal.requestedMicros !== undefined) text += `,"requested":${amountText(refusal.requestedMicros)}`;
+  if (refusal.reservationId !== undefined) text += `,"reservationId":${quote(refusal.reservationId)}`;
+  if (refusal.retryAfterMs !== undefined) text += `,"retryAfterMs":${refusal.retryAfterMs}`;
+  if (refusal.failing !== undefined) {
+    const failing = refusal.failing.map(
+      (f) => `[${quote(f.budget)},${quote(f.limit)},${amountText(f.amountMicros)},${amountText(f.availableMicros)}]`,
+    );
+    text += `,"failing":[${failing.join(',')}]`;
+  }
+  if (refusal.fields !== undefined) {
+    text += `,"fields":[${refusal.fields.map((f) => `[${quote(f.field)},${quote(f.description)}]`).join(',')}]`;
+  }
+  if (refusal.leaderAddress !== undefined) text += `,"leaderAddress":${quote(refusal.leaderAddress)}`;
+  return `${text}}`;
+}
+
+function revisionsText(revisions: Revisions): string {
+  return `[${revisions.map(([budgetNo, revision]) => `${budgetNo},${revision}`).join(',')}]`;
+}
+
+function headroomText(headroom: Headroom): string {
+  return `[${optionalAmountText(headroom.micros)},${quote(headroom.budget)},${quote(headroom.limit)}]`;
+}
+
+function effectsText(effects: readonly Effect[]): string {
+  let text = '[';
+  for (const effect of effects) {
+    if (text.length > 1) text += ',';
+    text +=
+      `[${amountText(effect.heldMicros)},${amountText(effect.settledMicros)},${amountText(effect.overrunMicros)},` +
+      `${effect.active},${accountsText(effect.accounts)}]`;
+  }
+  return `${text}]`;
+}

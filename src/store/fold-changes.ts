@@ -1,0 +1,141 @@
+// Journal entries to net changes of projected rows: a hold that opens and closes among them becomes one row, a counter one
+// difference. Pure, and shared by every store, so that projections cannot differ between them.
+import type { BudgetDef } from '../kernel/budget.ts';
+import type { Effect, Entry, Granted } from '../kernel/entry.ts';
+import type { ReservationId } from '../kernel/names.ts';
+import type { ReservationFigures } from '../kernel/reservation.ts';
+
+/** A budget that is new or changed. */
+export interface BudgetRow {
+  readonly def: BudgetDef;
+  /** The entry whose personal fields hold its labels from now on; undefined: as before. */
+  readonly labelSeq: number | undefined;
+}
+
+/** What a counter moves by. `active` counts live reservations and moves with the lifetime window only. */
+export interface CounterRow {
+  readonly budgetNo: number;
+  readonly windowNo: number;
+  readonly periodMs: number;
+  heldMicros: bigint;
+  settledMicros: bigint;
+  overrunMicros: bigint;
+  active: number;
+}
+
+/** A reservation that is new (`granted` is its entry) or changed. */
+export interface ReservationRow {
+  readonly id: ReservationId;
+  readonly granted: Granted | undefined;
+  /** Entries after the grant whose personal fields hold labels for it, in order. */
+  readonly labelSeqs: readonly number[];
+  readonly figures: ReservationFigures;
+}
+
+/** Net changes of one tree. */
+export interface TreeChanges {
+  readonly fromSeq: number;
+  readonly toSeq: number;
+  readonly atMs: number;
+  /** Highest number among new budgets; 0 where none is new. */
+  readonly budgetNoMax: number;
+  readonly budgets: ReadonlyMap<number, BudgetRow>;
+  readonly counters: ReadonlyMap<string, CounterRow>;
+  readonly reservations: ReadonlyMap<ReservationId, ReservationRow>;
+}
+
+/** Folds entries that follow each other, at least one. */
+export function foldChanges(entries: readonly Entry[]): TreeChanges {
+  const fold = new Fold();
+  for (const entry of entries) fold.add(entry);
+  const first = entries[0] as Entry;
+  const last = entries.at(-1) as Entry;
+  return {
+    fromSeq: first.seq - 1,
+    toSeq: last.seq,
+    atMs: last.atMs,
+    budgetNoMax: fold.budgetNoMax,
+    budgets: fold.budgets,
+    counters: fold.counters,
+    reservations: fold.reservations,
+  };
+}
+
+class Fold {
+  budgetNoMax = 0;
+  readonly budgets = new Map<number, BudgetRow>();
+  readonly counters = new Map<string, CounterRow>();
+  readonly reservations = new Map<ReservationId, ReservationRow>();
+
+  add(entry: Entry): void {
+    switch (entry.type) {
+      case 'Granted':
+        this.reservations.set(entry.reservation.id, {
+          id: entry.reservation.id,
+          granted: entry,
+          labelSeqs: [],
+          figures: entry.reservation.figures,
+        });
+        this.#move(entry.effects);
+        break;
+      case 'Extended':
+      case 'Settled':
+      case 'Released':
+        this.#change(entry.id, entry.figures, entry);
+        this.#move(entry.effects);
+        break;
+      case 'Renewed':
+        for (const move of entry.moves) this.#change(move.id, move.figures);
+        break;
+      case 'Expired':
+        for (const lapse of entry.lapses) {
+          this.#change(lapse.id, lapse.figures);
+          this.#move(lapse.effects);
+        }
+        break;
+      case 'Refused':
+        break;
+      default: {
+        const { def } = entry;
+        const labelSeq = entry.replaceLabels ? entry.seq : this.budgets.get(def.no)?.labelSeq;
+        this.budgets.set(def.no, { def, labelSeq });
+        if (entry.type === 'BudgetCreated') this.#create(def);
+      }
+    }
+  }
+
+  // The lifetime counter counts even without a limit, so it exists from the start.
+  #create(def: BudgetDef): void {
+    if (def.no > this.budgetNoMax) this.budgetNoMax = def.no;
+    this.#counter(def.no, 0, 0);
+  }
+
+  #change(id: ReservationId, figures: ReservationFigures, entry?: Entry): void {
+    const before = this.reservations.get(id);
+    let labelSeqs = before?.labelSeqs ?? [];
+    // A settlement's labels are laid over those of the Reserve.
+    if (entry?.type === 'Settled' && (entry.personal?.labels.length ?? 0) > 0) labelSeqs = [...labelSeqs, entry.seq];
+    this.reservations.set(id, { id, granted: before?.granted, labelSeqs, figures });
+  }
+
+  #move(effects: readonly Effect[]): void {
+    for (const effect of effects) {
+      for (const account of effect.accounts) {
+        const counter = this.#counter(account.budgetNo, account.windowNo, account.periodMs);
+        counter.heldMicros += effect.heldMicros;
+        counter.settledMicros += effect.settledMicros;
+        counter.overrunMicros += effect.overrunMicros;
+        if (account.windowNo === 0) counter.active += effect.active;
+      }
+    }
+  }
+
+  #counter(budgetNo: number, windowNo: number, periodMs: number): CounterRow {
+    const key = `${budgetNo}:${windowNo}:${periodMs}`;
+    const known = this.counters.get(key);
+    if (known !== undefined) return known;
+    const counter = { budgetNo, windowNo, periodMs, heldMicros: 0n, settledMicros: 0n, overrunMicros: 0n, active: 0 };
+    this.counters.set(key, counter);
+    return counter;
+  }
+}

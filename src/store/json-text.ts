@@ -1,0 +1,109 @@
+// Small pieces of JSON text, written by hand because the codec is on the hot path and JSON.stringify knows no bigint.
+// Amounts are plain integers where JavaScript's numbers are exact and strings past that, so reading is always exact.
+import type { Account } from '../kernel/budget.ts';
+import { invariant } from '../kernel/invariant.ts';
+import { CorruptJournalError } from './corrupt-journal-error.ts';
+
+const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+const PLAIN = /^[ !#-[\]-~]*$/;
+const DIGITS = /^-?\d{1,19}$/;
+
+/** A JSON string. Refuses what PostgreSQL's text can't hold: it could be written to the journal but never projected. */
+export function quote(text: string): string {
+  if (PLAIN.test(text)) return `"${text}"`;
+  invariant(!text.includes('\0') && text.isWellFormed(), 'text holds U+0000 or half a surrogate pair');
+  return JSON.stringify(text);
+}
+
+/** An amount; exact whatever its size. */
+export function amountText(micros: bigint): string {
+  return micros <= SAFE_MAX && micros >= -SAFE_MAX ? `${micros}` : `"${micros}"`;
+}
+
+/** An amount or null. */
+export function optionalAmountText(micros: bigint | undefined): string {
+  return micros === undefined ? 'null' : amountText(micros);
+}
+
+/** Reads what amountText wrote. Throws CorruptJournalError for anything else. */
+export function amountOf(value: unknown): bigint {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
+  if (typeof value === 'string' && DIGITS.test(value)) return BigInt(value);
+  throw new CorruptJournalError(`not an amount: ${JSON.stringify(value)}`);
+}
+
+/** Reads what optionalAmountText wrote. */
+export function optionalAmountOf(value: unknown): bigint | undefined {
+  return value === null || value === undefined ? undefined : amountOf(value);
+}
+
+/** Reads a whole number that JavaScript holds exactly. */
+export function integerOf(value: unknown): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
+  throw new CorruptJournalError(`not an integer: ${JSON.stringify(value)}`);
+}
+
+/** Reads a string. */
+export function stringOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw new CorruptJournalError(`not a string: ${JSON.stringify(value)}`);
+}
+
+/** Reads an array, of `length` elements where that is given. */
+export function arrayOf(value: unknown, length?: number): readonly unknown[] {
+  if (Array.isArray(value) && (length === undefined || value.length === length)) return value;
+  throw new CorruptJournalError(`not an array of ${length ?? 'any'} elements: ${JSON.stringify(value)}`);
+}
+
+/** Reads an object. */
+export function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new CorruptJournalError(`not an object: ${JSON.stringify(value)}`);
+}
+
+/** Parses JSON text that this program wrote. */
+export function parseStored(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new CorruptJournalError('stored text is not JSON', { cause });
+  }
+}
+
+// The kernel shares one array of accounts between all reservations of a budget.
+const accountTexts = new WeakMap<readonly Account[], string>();
+
+/** Accounts as flat triples: budget number, window number, first millisecond of the period. */
+export function accountsText(accounts: readonly Account[]): string {
+  const known = accountTexts.get(accounts);
+  if (known !== undefined) return known;
+  const text = `[${accounts.map((account) => `${account.budgetNo},${account.windowNo},${account.periodMs}`).join(',')}]`;
+  accountTexts.set(accounts, text);
+  return text;
+}
+
+/** Reads accounts. Gives `like` back where it says the same, so that many entries on one budget share one array. */
+export function accountsOf(value: unknown, like: readonly Account[] | undefined): readonly Account[] {
+  const flat = arrayOf(value);
+  if (flat.length % 3 !== 0) throw new CorruptJournalError('accounts are not triples');
+  if (like !== undefined && saysTheSame(flat, like)) return like;
+  const accounts: Account[] = [];
+  for (let i = 0; i < flat.length; i += 3) {
+    accounts.push({
+      budgetNo: integerOf(flat[i]),
+      windowNo: integerOf(flat[i + 1]),
+      periodMs: integerOf(flat[i + 2]),
+    });
+  }
+  return accounts;
+}
+
+function saysTheSame(flat: readonly unknown[], accounts: readonly Account[]): boolean {
+  if (flat.length !== accounts.length * 3) return false;
+  for (let i = 0; i < accounts.length; i++) {
+    const account = accounts[i] as Account;
+    if (flat[3 * i] !== account.budgetNo || flat[3 * i + 1] !== account.windowNo) return false;
+    if (flat[3 * i + 2] !== account.periodMs) return false;
+  }
+  return true;
+}

@@ -1,0 +1,286 @@
+// The store in memory, for tests of the rooms around it: the same promises as on PostgreSQL (one contract suite runs over
+// both), and faults on demand that a real database shows only when it is pulled apart.
+import { type BudgetPath, chainOf, type TreeId } from '../kernel/names.ts';
+import { headAfter } from './append.ts';
+import type { Audit } from './audit.ts';
+import { encodeEntries } from './entry-codec.ts';
+import { MemoryTree } from './memory-tree.ts';
+import {
+  type AppendResult,
+  type DueTree,
+  type Head,
+  type Loaded,
+  type LoadRequest,
+  type Store,
+  StoreUnavailableError,
+  type TreeAppend,
+  type WriterLease,
+} from './port.ts';
+import { pathKey } from './read-models.ts';
+import type { ListBudgetsQuery, ListReservationsQuery, ReadModels } from './reads.ts';
+
+/** What can happen to an append. `lost_answer`: it commits, and the connection breaks before the answer. */
+export type AppendFault = 'lost_answer' | 'unavailable' | 'conflict';
+
+/** What a memory store keeps; several stores on one of them are replicas on one database. */
+export class MemoryDatabase {
+  readonly trees = new Map<TreeId, MemoryTree>();
+  lease = { epoch: 0, holder: '', address: '', expireMs: 0 };
+
+  tree(treeId: TreeId): MemoryTree {
+    const tree = this.trees.get(treeId) ?? new MemoryTree(treeId);
+    this.trees.set(treeId, tree);
+    return tree;
+  }
+}
+
+/** Faults that a test switches on. */
+export interface MemoryFaults {
+  /** What happens to the coming appends, first one first; undefined lets one pass. */
+  readonly appends: (AppendFault | undefined)[];
+  /** While true every method throws StoreUnavailableError. */
+  isDown: boolean;
+}
+
+/** The store in memory. */
+export interface MemoryStore extends Store, ReadModels, Audit {
+  readonly database: MemoryDatabase;
+  readonly faults: MemoryFaults;
+}
+
+/** Makes a store. `nowMs` is the database's clock. */
+export function createMemoryStore(
+  options: { readonly database?: MemoryDatabase; readonly nowMs?: () => number } = {},
+): MemoryStore {
+  const database = options.database ?? new MemoryDatabase();
+  const nowMs = options.nowMs ?? Date.now;
+  const faults: MemoryFaults = { appends: [], isDown: false };
+  const up = () => {
+    if (faults.isDown) throw new StoreUnavailableError('the store is unavailable (injected)');
+  };
+  return {
+    database,
+    faults,
+    async load(request) {
+      up();
+      return load(database, request);
+    },
+    async append(epoch, batch) {
+      up();
+      const fault = faults.appends.shift();
+      if (fault === 'unavailable') throw new StoreUnavailableError('the store is unavailable (injected)');
+      if (fault === 'conflict') return { outcome: 'conflict' };
+      const result = append(database, epoch, batch);
+      if (fault === 'lost_answer') throw new StoreUnavailableError('the answer was lost (injected)');
+      return result;
+    },
+    async findKeys(treeId, digests) {
+      up();
+      const tree = database.tree(treeId);
+      const seqs = digests.flatMap((digest) => tree.keys.get(digest) ?? []);
+      return seqs.flatMap((seq) => tree.entriesAfter(seq - 1, 1).slice(0, 1));
+    },
+    async readEntries(treeId, afterSeq, countMax) {
+      up();
+      return database.tree(treeId).entriesAfter(afterSeq, countMax);
+    },
+    async project(batch) {
+      up();
+      const projected = new Map<TreeId, number>();
+      for (const { treeId, entries } of batch) {
+        const tree = database.tree(treeId);
+        tree.project(entries);
+        projected.set(treeId, tree.projectedSeq);
+      }
+      return projected;
+    },
+    async unprojectedTrees(countMax) {
+      up();
+      return [...database.trees.values()]
+        .filter((tree) => tree.head.seq > tree.projectedSeq && tree.quarantine === undefined)
+        .slice(0, countMax)
+        .map(({ treeId, projectedSeq }) => ({ treeId, projectedSeq }));
+    },
+    async dueTrees(atMs, after, countMax) {
+      up();
+      return dueTrees(database, atMs, after).slice(0, countMax);
+    },
+    async holdWriterLease(holder, address, epoch, ttlMs) {
+      up();
+      return holdLease(database, nowMs(), holder, address, epoch, ttlMs);
+    },
+    async releaseWriterLease(holder, epoch) {
+      up();
+      const { lease } = database;
+      if (lease.holder === holder && lease.epoch === epoch) database.lease = { ...lease, expireMs: 0 };
+    },
+    async quarantine(treeId, reason) {
+      up();
+      database.tree(treeId).quarantine ??= reason;
+    },
+    ...memoryReads(database, up),
+    ...memoryAudit(database),
+  };
+}
+
+function load(database: MemoryDatabase, request: LoadRequest): Loaded {
+  const tree = database.tree(request.treeId);
+  const ids = new Set(request.reservationIds);
+  let leasesThroughMs: number | undefined;
+  if (request.leases !== undefined) {
+    const leases = tree.leasesAfter(request.leases.afterReclaimMs);
+    const last = leases[request.leases.countMax - 1];
+    leasesThroughMs = last?.figures.reclaimMs ?? Number.MAX_SAFE_INTEGER;
+    for (const lease of leases) if (lease.figures.reclaimMs <= leasesThroughMs) ids.add(lease.id);
+  }
+  const reservations = [...ids].flatMap((id) => tree.reservation(id) ?? []);
+  const paths = new Set<string>(request.paths.flatMap((path) => chainOf(path)));
+  const nos = new Set(reservations.flatMap(({ accounts }) => accounts.map((account) => account.budgetNo)));
+  return {
+    head: tree.head,
+    projectedSeq: tree.projectedSeq,
+    budgetCount: tree.budgetCount,
+    budgets: tree.budgets().filter(({ def }) => paths.has(def.path) || nos.has(def.no)),
+    reservations,
+    leasesThroughMs,
+    tail: request.withTail ? tree.entriesAfter(tree.projectedSeq, Number.MAX_SAFE_INTEGER) : [],
+    quarantine: tree.quarantine,
+  };
+}
+
+function append(database: MemoryDatabase, epoch: number, batch: readonly TreeAppend[]): AppendResult {
+  const parts = batch.map((part) => {
+    const entriesText = encodeEntries(part.entries);
+    const head = headAfter(part.treeId, part.expected, part.entries, entriesText);
+    return { ...part, entriesText, head, tree: database.tree(part.treeId) };
+  });
+  const heads = parts.map((part) => part.head);
+  // The same order as on PostgreSQL: a batch that had been committed is told by its heads, whoever rules now.
+  const isDone = parts.length > 0 && parts.every(({ tree, head }) => sameHead(tree.head, head));
+  if (isDone) return { outcome: 'committed', heads };
+  if (database.lease.epoch !== epoch) return { outcome: 'fenced' };
+  if (parts.some(({ tree, expected }) => !sameHead(tree.head, expected))) return { outcome: 'conflict' };
+  const isKnown = parts.some(({ tree, entries }) =>
+    entries.some((entry) => entry.key !== undefined && tree.keys.has(entry.key.digest)),
+  );
+  if (isKnown || hasKeyTwice(batch)) return { outcome: 'key_exists' };
+  for (const { treeId, tree, expected, entries, entriesText, head } of parts) {
+    const { seq: lastSeq, hash, atMs } = head;
+    const row = { treeId, firstSeq: expected.seq + 1, lastSeq, atMs, epoch, prevHash: expected.hash, hash, entriesText };
+    tree.rows.push(row);
+    tree.head = head;
+    for (const { seq, key, personal } of entries) {
+      if (key !== undefined) tree.keys.set(key.digest, seq);
+      if (personal?.salt === undefined) continue;
+      tree.personal.set(seq, { salt: personal.salt, actingFor: personal.actingFor, labels: personal.labels });
+    }
+  }
+  return { outcome: 'committed', heads };
+}
+
+function hasKeyTwice(batch: readonly TreeAppend[]): boolean {
+  return batch.some(({ entries }) => {
+    const digests = entries.flatMap((entry) => entry.key?.digest ?? []);
+    return new Set(digests).size < digests.length;
+  });
+}
+
+function sameHead(a: Head, b: Head): boolean {
+  return a.seq === b.seq && a.hash === b.hash;
+}
+
+function dueTrees(database: MemoryDatabase, atMs: number, after: DueTree | undefined): DueTree[] {
+  const order = (a: DueTree, b: DueTree) => a.reclaimMs - b.reclaimMs || (a.treeId < b.treeId ? -1 : 1);
+  return [...database.trees.values()]
+    .flatMap((tree) => {
+      const first = tree.quarantine === undefined ? tree.leasesAfter(Number.NEGATIVE_INFINITY)[0] : undefined;
+      return first === undefined ? [] : [{ treeId: tree.treeId, reclaimMs: first.figures.reclaimMs }];
+    })
+    .filter((due) => due.reclaimMs <= atMs)
+    .filter((due) => after === undefined || (due.treeId !== after.treeId && order(due, after) > 0))
+    .sort(order);
+}
+
+function holdLease(
+  database: MemoryDatabase,
+  storeNowMs: number,
+  holder: string,
+  address: string,
+  epoch: number | undefined,
+  ttlMs: number,
+): WriterLease {
+  const { lease } = database;
+  const isOurs = lease.holder === holder && lease.epoch === epoch;
+  const held = isOurs || lease.expireMs <= storeNowMs;
+  if (held) {
+    database.lease = { epoch: isOurs ? lease.epoch : lease.epoch + 1, holder, address, expireMs: storeNowMs + ttlMs };
+  }
+  const now = database.lease;
+  return { epoch: now.epoch, address: now.address, held, storeNowMs, expireMs: now.expireMs };
+}
+
+function memoryReads(database: MemoryDatabase, up: () => void): ReadModels {
+  const budgets = () => [...database.trees.values()].flatMap((tree) => tree.budgets().map(({ def }) => def));
+  return {
+    async listBudgetPaths(query: ListBudgetsQuery) {
+      up();
+      const { parent, recursive, after, countMax } = query;
+      const fits = ({ path }: { readonly path: BudgetPath }) => {
+        if (parent === undefined) return recursive || !path.includes('/');
+        if (path === parent) return true;
+        return path.startsWith(`${parent}/`) && (recursive || !path.slice(parent.length + 1).includes('/'));
+      };
+      return budgets()
+        .filter((def) => fits(def) && (after === undefined || pathKey(def.path) > pathKey(after)))
+        .map((def) => def.path)
+        .sort((a, b) => (pathKey(a) < pathKey(b) ? -1 : 1))
+        .slice(0, countMax);
+    },
+    async listReservations({ treeId, budget, state, holder, after, countMax }: ListReservationsQuery) {
+      up();
+      return database
+        .tree(treeId)
+        .reservations()
+        .filter((r) => r.budget === budget || r.budget.startsWith(`${budget}/`))
+        .filter((r) => state === undefined || r.figures.state === state)
+        .filter((r) => holder === undefined || r.holder === holder)
+        .filter((r) => after === undefined || r.id > after)
+        .slice(0, countMax);
+    },
+    async uncappedRoots(countMax: number) {
+      up();
+      const roots = budgets().filter((def) => def.parentNo === undefined && def.uncapped);
+      return roots.map((def) => def.path).sort().slice(0, countMax);
+    },
+    async databaseInfo() {
+      up();
+      return { version: 'memory', schemaVersion: 0 };
+    },
+  };
+}
+
+function memoryAudit(database: MemoryDatabase): Audit {
+  return {
+    async *treeIds() {
+      yield* [...database.trees.values()].filter((tree) => tree.head.seq > 0).map((tree) => tree.treeId).sort();
+    },
+    async readStanding(treeId) {
+      const tree = database.tree(treeId);
+      const { head, projectedSeq, budgetCount, quarantine } = tree;
+      return head.seq === 0 ? undefined : { head, projectedSeq, budgetCount, quarantine };
+    },
+    async *readRows(treeId, afterSeq) {
+      yield* database.tree(treeId).rows.filter((row) => row.lastSeq > afterSeq);
+    },
+    async *readBudgets(treeId) {
+      yield* database.tree(treeId).budgets();
+    },
+    async *readReservations(treeId) {
+      yield* database.tree(treeId).reservations();
+    },
+    async *readKeys(treeId) {
+      const keys = [...database.tree(treeId).keys];
+      yield* keys.map(([digest, seq]) => ({ digest, seq })).sort((a, b) => (a.digest < b.digest ? -1 : 1));
+    },
+  };
+}

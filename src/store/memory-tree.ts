@@ -1,0 +1,124 @@
+// One tree in memory: the very rows that PostgreSQL would hold, as encoded bytes with their hash chain, and projections
+// folded by the same code. Reading decodes, so that what a test sees went through the codec.
+import type { BudgetState, Counter } from '../kernel/budget.ts';
+import type { Entry } from '../kernel/entry.ts';
+import type { ReservationId, TreeId } from '../kernel/names.ts';
+import { labelsAfter } from '../kernel/records-after.ts';
+import type { Reservation } from '../kernel/reservation.ts';
+import type { JournalRow } from './audit.ts';
+import type { PersonalRow } from './decode-entry.ts';
+import { decodeEntries } from './entry-codec.ts';
+import { type BudgetRow, type CounterRow, foldChanges, type ReservationRow } from './fold-changes.ts';
+import { GENESIS_HASH, type Head } from './port.ts';
+
+/** State of one tree. Owned by MemoryDatabase. */
+export class MemoryTree {
+  readonly treeId: TreeId;
+  head: Head = { seq: 0, hash: GENESIS_HASH, atMs: 0 };
+  readonly rows: JournalRow[] = [];
+  /** Sequence by digest. */
+  readonly keys = new Map<string, number>();
+  readonly personal = new Map<number, PersonalRow>();
+  projectedSeq = 0;
+  budgetCount = 0;
+  quarantine: string | undefined;
+  readonly #budgets = new Map<number, BudgetRow>();
+  readonly #counters = new Map<number, Map<string, CounterRow>>();
+  readonly #reservations = new Map<ReservationId, ReservationRow & { readonly granted: NonNullable<ReservationRow['granted']> }>();
+
+  constructor(treeId: TreeId) {
+    this.treeId = treeId;
+  }
+
+  /** Rows with entries after a sequence, until they hold about `countMax`, at least one. */
+  entriesAfter(seq: number, countMax: number): Entry[] {
+    const rows = this.rows.filter((row) => row.lastSeq > seq);
+    const first = rows[0];
+    if (first === undefined) return [];
+    const lastSeq = Math.max(first.lastSeq, seq + countMax);
+    return rows
+      .filter((row) => row.lastSeq <= lastSeq)
+      .flatMap((row) => decodeEntries(row.entriesText, (at) => this.personal.get(at)))
+      .filter((entry) => entry.seq > seq);
+  }
+
+  /** Folds entries into the projection, as far as they follow it. */
+  project(entries: readonly Entry[]): void {
+    const rest = entries.filter((entry) => entry.seq > this.projectedSeq);
+    if (rest[0]?.seq !== this.projectedSeq + 1) return;
+    const changes = foldChanges(rest);
+    for (const [no, row] of changes.budgets) {
+      this.#budgets.set(no, { def: row.def, labelSeq: row.labelSeq ?? this.#budgets.get(no)?.labelSeq });
+    }
+    for (const [key, row] of changes.counters) this.#moveCounter(key, row);
+    for (const [id, row] of changes.reservations) {
+      const before = this.#reservations.get(id);
+      const granted = row.granted ?? before?.granted;
+      if (granted === undefined) throw new Error(`an entry changes reservation ${id}, which is not projected`);
+      this.#reservations.set(id, { ...row, granted, labelSeqs: [...(before?.labelSeqs ?? []), ...row.labelSeqs] });
+    }
+    this.budgetCount = Math.max(this.budgetCount, changes.budgetNoMax);
+    this.projectedSeq = changes.toSeq;
+  }
+
+  /** Projected budgets, by number. */
+  budgets(): BudgetState[] {
+    return [...this.#budgets.values()].map((row) => this.#budgetState(row)).sort((a, b) => a.def.no - b.def.no);
+  }
+
+  /** A projected reservation. */
+  reservation(id: ReservationId): Reservation | undefined {
+    const row = this.#reservations.get(id);
+    if (row === undefined) return undefined;
+    const grant = this.personal.get(row.granted.seq);
+    let labels = grant?.labels ?? [];
+    for (const seq of row.labelSeqs) labels = labelsAfter(labels, this.personal.get(seq)?.labels ?? []);
+    return { ...row.granted.reservation, actingFor: grant?.actingFor ?? '', labels, figures: row.figures };
+  }
+
+  /** Projected reservations, by id. */
+  reservations(): Reservation[] {
+    const ids = [...this.#reservations.keys()].sort();
+    return ids.map((id) => this.reservation(id) as Reservation);
+  }
+
+  /** Live ones with a reclaim time after an instant, earliest first. */
+  leasesAfter(reclaimMs: number): Reservation[] {
+    return this.reservations()
+      .filter(({ figures }) => figures.state === 'ACTIVE' && figures.reclaimMs > reclaimMs)
+      .sort((a, b) => a.figures.reclaimMs - b.figures.reclaimMs);
+  }
+
+  #moveCounter(key: string, row: CounterRow): void {
+    const counters = this.#counters.get(row.budgetNo) ?? new Map<string, CounterRow>();
+    this.#counters.set(row.budgetNo, counters);
+    const before = counters.get(key);
+    counters.set(key, {
+      ...row,
+      heldMicros: (before?.heldMicros ?? 0n) + row.heldMicros,
+      settledMicros: (before?.settledMicros ?? 0n) + row.settledMicros,
+      overrunMicros: (before?.overrunMicros ?? 0n) + row.overrunMicros,
+      active: (before?.active ?? 0) + row.active,
+    });
+  }
+
+  #budgetState(row: BudgetRow): BudgetState {
+    const counters = [...(this.#counters.get(row.def.no)?.values() ?? [])].sort(
+      (a, b) => a.windowNo - b.windowNo || a.periodMs - b.periodMs,
+    );
+    return {
+      def: row.def,
+      labels: (row.labelSeq !== undefined ? this.personal.get(row.labelSeq)?.labels : undefined) ?? [],
+      counters: counters.map(
+        ({ windowNo, periodMs, heldMicros, settledMicros, overrunMicros }): Counter => ({
+          windowNo,
+          periodMs,
+          heldMicros,
+          settledMicros,
+          overrunMicros,
+        }),
+      ),
+      activeCount: counters.reduce((sum, counter) => sum + counter.active, 0),
+    };
+  }
+}

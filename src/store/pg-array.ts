@@ -1,0 +1,25 @@
+// Columns of values as PostgreSQL array literals. A row set goes to the server as one literal a column and is put together
+// there by unnest: several times cheaper than one parameter a value or one JSON object a row.
+
+/** An array of numbers, amounts or booleans; undefined becomes NULL. */
+export function scalarArray(values: readonly (number | bigint | boolean | undefined)[]): string {
+  let text = '{';
+  for (let i = 0; i < values.length; i++) {
+    if (i > 0) text += ',';
+    text += values[i] ?? 'NULL';
+  }
+  return `${text}}`;
+}
+
+const ESCAPED = /["\\]/g;
+
+/** An array of strings; undefined becomes NULL. */
+export function textArray(values: readonly (string | undefined)[]): string {
+  let text = '{';
+  for (let i = 0; i < values.length; i++) {
+    if (i > 0) text += ',';
+    const value = values[i];
+    text += value === undefined ? 'NULL' : `"${value.replace(ESCAPED, '\\$&')}"`;
+  }
+  return `${text}}`;
+}

@@ -1,0 +1,95 @@
+// Lists for readers, from the projected tables. Pages by key, so that a page costs the same wherever it begins.
+import { type BudgetPath, treeOf } from '../kernel/names.ts';
+import type { Reservation } from '../kernel/reservation.ts';
+import { reservationsOf } from './projected-rows.ts';
+import type { ListBudgetsQuery, ListReservationsQuery } from './reads.ts';
+import type { SqlClient } from './sql-client.ts';
+
+/** Sorts by segments, parents before children; the same as the column path_key. */
+export function pathKey(path: BudgetPath): string {
+  return path.replaceAll('/', '\u0001');
+}
+
+/** Paths of budgets. See ReadModels.listBudgetPaths. */
+export async function listBudgetPaths(client: SqlClient, query: ListBudgetsQuery): Promise<BudgetPath[]> {
+  const { parent, recursive, after, countMax } = query;
+  const rows = await client.run((sql) => {
+    const afterTree = after === undefined ? '' : treeOf(after);
+    const afterKey = after === undefined ? '' : pathKey(after);
+    if (parent === undefined) {
+      const roots = recursive ? sql`` : sql`AND b.parent_no IS NULL`;
+      return sql<{ path: BudgetPath }[]>`
+        SELECT b.path FROM budgetd.budgets b WHERE (b.tree, b.path_key) > (${afterTree}, ${afterKey}) ${roots}
+        ORDER BY b.tree, b.path_key LIMIT ${countMax}`;
+    }
+    const tree = treeOf(parent);
+    const key = pathKey(parent);
+    if (recursive) {
+      return sql<{ path: BudgetPath }[]>`
+        SELECT b.path FROM budgetd.budgets b
+        WHERE b.tree = ${tree} AND b.path_key >= ${key} AND b.path_key < ${`${key}\u0002`} AND b.path_key > ${afterKey}
+          AND (b.path_key = ${key} OR b.path_key > ${`${key}\u0001`})
+        ORDER BY b.path_key LIMIT ${countMax}`;
+    }
+    return sql<{ path: BudgetPath }[]>`
+      WITH parent AS (SELECT p.* FROM budgetd.budgets p WHERE p.tree = ${tree} AND p.path = ${parent})
+      SELECT path FROM (
+        SELECT p.path, p.path_key FROM parent p WHERE p.path_key > ${afterKey}
+        UNION ALL
+        (SELECT b.path, b.path_key FROM budgetd.budgets b
+          WHERE b.tree = ${tree} AND b.parent_no = (SELECT p.budget_no FROM parent p) AND b.path_key > ${afterKey}
+          ORDER BY b.path_key LIMIT ${countMax})
+      ) AS found ORDER BY path_key LIMIT ${countMax}`;
+  });
+  return rows.map((row) => row.path);
+}
+
+/** Reservations of a subtree. See ReadModels.listReservations. */
+export async function listReservations(client: SqlClient, query: ListReservationsQuery): Promise<Reservation[]> {
+  const { treeId, budget, state, holder, after, countMax } = query;
+  const rows = await client.run((sql) => {
+    const matching = sql`AND r.id > ${after ?? ''}
+      ${state === undefined ? sql`` : sql`AND r.state = ${state}`}
+      ${holder === undefined ? sql`` : sql`AND r.holder = ${holder}`}`;
+    // The root's subtree is the tree. Otherwise the first rows of each budget are taken by index and merged: a small
+    // subtree in a tree of a million reservations costs what it has itself.
+    if (treeOf(budget) === (budget as string)) {
+      return sql<{ row: unknown }[]>`
+        SELECT budgetd.reservation_json(r) AS row FROM (
+          SELECT r.* FROM budgetd.reservations r WHERE r.tree = ${treeId} ${matching} ORDER BY r.id LIMIT ${countMax}
+        ) AS r ORDER BY r.id`;
+    }
+    const key = pathKey(budget);
+    return sql<{ row: unknown }[]>`
+      SELECT budgetd.reservation_json(r) AS row FROM (
+        SELECT x.* FROM budgetd.budgets b
+        CROSS JOIN LATERAL (
+          SELECT r.* FROM budgetd.reservations r
+          WHERE r.tree = ${treeId} AND r.budget_no = b.budget_no ${matching} ORDER BY r.id LIMIT ${countMax}
+        ) AS x
+        WHERE b.tree = ${treeId} AND b.path_key >= ${key} AND b.path_key < ${`${key}\u0002`}
+          AND (b.path_key = ${key} OR b.path_key > ${`${key}\u0001`})
+        ORDER BY x.id LIMIT ${countMax}
+      ) AS r ORDER BY r.id`;
+  });
+  return reservationsOf(rows.map(({ row }) => row));
+}
+
+/** Roots that say uncapped. See ReadModels.uncappedRoots. */
+export async function uncappedRoots(client: SqlClient, countMax: number): Promise<BudgetPath[]> {
+  const rows = await client.run(
+    (sql) => sql<{ path: BudgetPath }[]>`
+      SELECT b.path FROM budgetd.budgets b WHERE b.parent_no IS NULL AND b.uncapped ORDER BY b.tree LIMIT ${countMax}`,
+  );
+  return rows.map((row) => row.path);
+}
+
+/** Versions of database and schema. See ReadModels.databaseInfo. */
+export async function databaseInfo(client: SqlClient) {
+  const [row] = await client.run(
+    (sql) => sql<[{ version: string; schema_version: number }]>`
+      SELECT current_setting('server_version') AS version,
+        (SELECT max(m.version) FROM budgetd.schema_migrations m) AS schema_version`,
+  );
+  return { version: row.version, schemaVersion: row.schema_version };
+}

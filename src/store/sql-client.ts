@@ -1,0 +1,113 @@
+// Connections of the service: role, isolation and time-outs are set when they are opened, so that no statement can run
+// without them. A server that stops answering is given up after a deadline on our side, since its own time-outs stop with
+// it; the connections are dropped and opened anew for the next call.
+import postgres from 'postgres';
+import { StoreUnavailableError } from './port.ts';
+import { storeErrorOf } from './sql-errors.ts';
+
+/** The driver's handle, with its default types. */
+export type Sql = postgres.Sql;
+
+/** The role that the service works as; it owns nothing. */
+export const SERVICE_ROLE = 'budgetd_service';
+
+// A connection within one data centre opens in milliseconds; a minute-long SYN retry would outlive every caller.
+const CONNECT_TIMEOUT_S = 5;
+// The longest statement (a page of a list over a million rows) takes well under a second; past this the server is sick.
+const STATEMENT_TIMEOUT_MS = 5_000;
+// Longer than the statement time-out, so that it only ever fires when the server or the way to it has stalled.
+const DEADLINE_MS = 8_000;
+// No transaction here waits for anything but its own statements.
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
+// A restarted server is back within seconds: asking it ten times a second costs nothing and finds it at once.
+const RECONNECT_DELAY_S = 0.1;
+
+/** How to open connections. */
+export interface SqlClientOptions {
+  readonly url: string;
+  /** Role to work as; undefined: the one that logs in. */
+  readonly role: string | undefined;
+  /** What pg_stat_activity shows, for example `budgetd append`. */
+  readonly applicationName: string;
+  readonly connectionCountMax: number;
+  readonly isolation: 'serializable' | 'repeatable read' | 'read committed';
+  /** Default: 8 seconds. */
+  readonly deadlineMs?: number;
+  /** Further settings of the session. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** Whatever runs statements: a pool, or one transaction. */
+export interface Runs {
+  run<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+}
+
+/** A small pool that can be dropped and opened anew. */
+export class SqlClient implements Runs {
+  readonly #options: SqlClientOptions;
+  readonly #deadlineMs: number;
+  #sql: Sql;
+  #closed = false;
+
+  constructor(options: SqlClientOptions) {
+    this.#options = options;
+    this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS;
+    this.#sql = openPool(options);
+  }
+
+  /**
+   * Runs statements. Throws StoreUnavailableError where the server cannot be reached or does not answer within the
+   * deadline (what it did is then unknown), and every other error as it is.
+   */
+  async run<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    if (this.#closed) throw new StoreUnavailableError('the store is closed');
+    const sql = this.#sql;
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      reject(new StoreUnavailableError(`the store did not answer within ${this.#deadlineMs} ms`));
+      if (sql === this.#sql && !this.#closed) this.#sql = openPool(this.#options);
+      void dropPool(sql);
+    }, this.#deadlineMs);
+    try {
+      return await Promise.race([work(sql), late]);
+    } catch (error) {
+      throw storeErrorOf(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Closes the connections, after the statements that run; each of those is bound by its own time-out. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#sql.end({ timeout: DEADLINE_MS / 1_000 });
+  }
+}
+
+function openPool(options: SqlClientOptions): Sql {
+  return postgres(options.url, {
+    max: options.connectionCountMax,
+    connect_timeout: CONNECT_TIMEOUT_S,
+    backoff: () => RECONNECT_DELAY_S,
+    // Statements are prepared once a connection, and arrays are written by us: no look at the catalogue is needed.
+    fetch_types: false,
+    max_lifetime: null,
+    onnotice: () => undefined,
+    connection: {
+      application_name: options.applicationName,
+      ...(options.role !== undefined && { role: options.role }),
+      default_transaction_isolation: options.isolation,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+      timezone: 'UTC',
+      // Compiling a plan costs more than any statement here.
+      jit: 'off',
+      ...options.settings,
+    } as Record<string, string | number>,
+  });
+}
+
+// Fails what is still in flight; nobody waits for it any more.
+async function dropPool(sql: Sql): Promise<void> {
+  await sql.end({ timeout: 0 });
+}

@@ -1,0 +1,39 @@
+// The writer's lease and the quarantine: small rows that decide who may write at all, timed by the database's own clock.
+import type { TreeId } from '../kernel/names.ts';
+import type { WriterLease } from './port.ts';
+import type { SqlClient } from './sql-client.ts';
+
+/** Takes or renews the lease. See Store.holdWriterLease. */
+export async function holdWriterLease(
+  client: SqlClient,
+  holder: string,
+  address: string,
+  epoch: number | undefined,
+  ttlMs: number,
+): Promise<WriterLease> {
+  const [row] = await client.run(
+    (sql) => sql<[{ epoch: string; address: string; held: boolean; store_now_ms: string; expire_ms: string }]>`
+      SELECT * FROM budgetd.hold_writer_lease(${holder}, ${address}, ${epoch ?? null}, ${Math.round(ttlMs)})`,
+  );
+  return {
+    epoch: Number(row.epoch),
+    address: row.address,
+    held: row.held,
+    storeNowMs: Number(row.store_now_ms),
+    expireMs: Number(row.expire_ms),
+  };
+}
+
+/** Gives the lease back. See Store.releaseWriterLease. */
+export async function releaseWriterLease(client: SqlClient, holder: string, epoch: number): Promise<void> {
+  await client.run(
+    (sql) => sql`UPDATE budgetd.writer_lease SET expire_at = '-infinity' WHERE holder = ${holder} AND epoch = ${epoch}`,
+  );
+}
+
+/** Puts a tree out of service; the first reason stays. See Store.quarantine. */
+export async function quarantineTree(client: SqlClient, treeId: TreeId, reason: string): Promise<void> {
+  await client.run(
+    (sql) => sql`INSERT INTO budgetd.quarantine (tree, reason) VALUES (${treeId}, ${reason}) ON CONFLICT DO NOTHING`,
+  );
+}

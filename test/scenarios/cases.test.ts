@@ -1,0 +1,23 @@
+// Every scenario of the shared case files, played against the real service as `npm run scenario` plays it.
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { AT_ONCE_DEFAULT, atMost } from './runner/at-most.ts';
+import { parseScenarios } from './runner/parse-scenarios.ts';
+import { playScenario } from './runner/play-scenario.ts';
+import { formatResult } from './runner/report.ts';
+
+const CASE_FILES = ['core.yaml'];
+// A scenario takes about a second; one with a restart waits for the dead writer's lease, and all wait for their turn.
+const SCENARIO_TIMEOUT_MS = 60_000;
+
+const inTurn = atMost(AT_ONCE_DEFAULT);
+
+describe.each(CASE_FILES)('%s', (file) => {
+  const text = readFileSync(new URL(`./cases/${file}`, import.meta.url), 'utf8');
+  for (const scenario of parseScenarios(text, file)) {
+    test.concurrent(scenario.name, { timeout: SCENARIO_TIMEOUT_MS }, async () => {
+      const result = await inTurn(() => playScenario(scenario));
+      expect(result.differences, formatResult(result)).toEqual([]);
+    });
+  }
+});

@@ -1,0 +1,205 @@
+// The one place that maps the format's verbs and fields to the contract's calls. What the contract does not have yet is
+// named here too, and fails the scenario that needs it: taking a new field in means moving it from `unsupported` into
+// its request.
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { type Duration, durationFromMs } from '@bufbuild/protobuf/wkt';
+import { type Budget, BudgetSchema, BudgetService } from '../../../src/gen/budgetd/v1/budget_pb.ts';
+import { type LimitSchema, OnExpiry } from '../../../src/gen/budgetd/v1/limit_pb.ts';
+import { ReservationService } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
+import { BUDGET_RULES, type BudgetFields, type LimitSetting, type WindowRule } from './budget-fields.ts';
+import { NotSupportedError } from './not-supported-error.ts';
+import type { Reply } from './outcome.ts';
+import type { RpcClient } from './rpc-client.ts';
+import type { KeyChoice } from './scalar-fields.ts';
+import type { CallStep, CallStepOf, CallVerb } from './step-fields.ts';
+
+/** What a call needs of the scenario around it. */
+export interface CallWorld {
+  readonly rpc: RpcClient;
+  /** A key that this scenario has not sent yet. */
+  freshKey(): string;
+  /** The id behind an `as`. Throws UnknownReservationError where that step was given none. */
+  reservationId(name: string): string;
+}
+
+/** Sends the call of a step. Rejects with the call's status where it is refused. */
+export async function sendCall(step: CallStep, world: CallWorld): Promise<Reply> {
+  // The verb of a step picks the function for that very step; the compiler can't tie the two together.
+  const call = CALLS[step.do] as (step: CallStep, world: CallWorld) => Promise<Reply>;
+  return await call(step, world);
+}
+
+const CALLS: { readonly [Verb in CallVerb]: (step: CallStepOf<Verb>, world: CallWorld) => Promise<Reply> } = {
+  reserve: async (step, world) => {
+    const { priority, waitMs: wait, tokens, toolCalls: tool_calls, alternatives, also } = step;
+    unsupported('reserve', { priority, wait, tokens, tool_calls, alternatives, also });
+    return await world.rpc.call(ReservationService.method.reserve, {
+      budget: step.budget,
+      ...keyOf(step, world),
+      ...given('maxMicros', step.maxMicros),
+      ...given('minMicros', step.minMicros),
+      ...given('ttl', duration(step.ttlMs)),
+      validateOnly: step.dryRun ?? false,
+    });
+  },
+  extend: async (step, world) =>
+    await world.rpc.call(ReservationService.method.extend, {
+      ...targetOf(step, world),
+      ...given('addMicros', step.addMicros),
+      ...given('minMicros', step.minMicros),
+    }),
+  settle: async (step, world) => {
+    const actual = step.actualMicros;
+    return await world.rpc.call(ReservationService.method.settle, {
+      ...targetOf(step, world),
+      ...(actual === undefined ? {} : { cost: { case: 'actualMicros', value: actual } }),
+      ...(step.usageUnknown === true ? { cost: { case: 'usageUnknown', value: {} } } : {}),
+      keepOpen: step.keepOpen ?? false,
+      ...given('retainMicros', step.retainMicros),
+    });
+  },
+  release: async (step, world) => await world.rpc.call(ReservationService.method.release, targetOf(step, world)),
+  renew: async (step, world) =>
+    await world.rpc.call(ReservationService.method.renew, {
+      ...targetOf(step, world),
+      ...given('ttl', duration(step.ttlMs)),
+      started: step.started ?? false,
+    }),
+  create_budget: async (step, world) =>
+    await createBudget(step.name ?? step.budget ?? '', step, { policy: 'now', key: step.key }, world),
+  set_limit: async (step, world) => {
+    const { budget } = await world.rpc.call(BudgetService.method.getBudget, { budget: step.budget });
+    const name = limitName(step.window, budget);
+    const limits = budget?.limits ?? [];
+    const edited: MessageInitShape<typeof LimitSchema>[] = limits.map((limit) =>
+      limit.name === name ? { ...limit, amountMicros: step.amountMicros } : limit,
+    );
+    if (!limits.some((limit) => limit.name === name)) {
+      edited.push(limitOf({ amountMicros: step.amountMicros, window: step.window ?? { kind: 'lifetime' } }));
+    }
+    return await world.rpc.call(BudgetService.method.updateBudget, {
+      budget: { budget: step.budget, limits: edited },
+      updateMask: { paths: ['limits'] },
+      ...keyOf(step, world),
+    });
+  },
+  top_up: async (step, world) => {
+    const named = step.window !== undefined;
+    const { budget } = named ? await world.rpc.call(BudgetService.method.getBudget, { budget: step.budget }) : {};
+    return await world.rpc.call(BudgetService.method.topUp, {
+      ...budgetOf(step, world),
+      limit: named ? limitName(step.window, budget) : '',
+      addMicros: step.addMicros ?? 0n,
+    });
+  },
+  suspend: async (step, world) => await world.rpc.call(BudgetService.method.suspendBudget, budgetOf(step, world)),
+  resume: async (step, world) => await world.rpc.call(BudgetService.method.resumeBudget, budgetOf(step, world)),
+  close: async (step, world) => await world.rpc.call(BudgetService.method.closeBudget, budgetOf(step, world)),
+  approve: () => Promise.reject(new NotSupportedError('approve')),
+  reject: () => Promise.reject(new NotSupportedError('reject')),
+  adjust: () => Promise.reject(new NotSupportedError('adjust')),
+};
+
+/**
+ * Creates a budget with its shape (kind, limits, `uncapped`) and, unless that is to come later through `setPolicy`, with
+ * its policy.
+ */
+export async function createBudget(
+  name: string,
+  fields: BudgetFields,
+  options: { readonly policy: 'now' | 'later'; readonly key: KeyChoice | undefined },
+  world: CallWorld,
+): Promise<Reply> {
+  const policy = policyOf(fields);
+  return await world.rpc.call(BudgetService.method.createBudget, {
+    budget: {
+      budget: name,
+      kind: fields.kind ?? '',
+      uncapped: fields.uncapped ?? false,
+      limits: (fields.limits ?? []).map(limitOf),
+      ...(options.policy === 'now' ? policy : {}),
+    },
+    ...keyOf(options, world),
+  });
+}
+
+/** Lets the policy fields of a budget take effect; a budget without any is left alone. */
+export async function setPolicy(name: string, fields: BudgetFields, world: CallWorld): Promise<void> {
+  const policy = policyOf(fields);
+  const paths = BudgetSchema.fields
+    .filter((field) => Object.hasOwn(policy, field.localName))
+    .map((field) => field.name);
+  if (paths.length === 0) return;
+  await world.rpc.call(BudgetService.method.updateBudget, {
+    budget: { budget: name, ...policy },
+    updateMask: { paths },
+    idempotencyKey: world.freshKey(),
+  });
+}
+
+const ON_EXPIRY = {
+  release: OnExpiry.RELEASE,
+  charge: OnExpiry.CHARGE,
+  charge_started: OnExpiry.CHARGE_STARTED,
+} as const;
+
+/** Names in BUDGET_RULES that the contract has a field for. */
+const SUPPORTED_FIELDS: ReadonlySet<string> = new Set(['kind', 'limits', 'uncapped', 'onExpiry']);
+
+function policyOf(fields: BudgetFields): { onExpiry?: OnExpiry } {
+  for (const [name, { key }] of Object.entries(BUDGET_RULES)) {
+    if (!SUPPORTED_FIELDS.has(name)) unsupported('budget', { [key]: fields[name as keyof BudgetFields] });
+  }
+  return given('onExpiry', fields.onExpiry === undefined ? undefined : ON_EXPIRY[fields.onExpiry]);
+}
+
+function limitOf(limit: LimitSetting): MessageInitShape<typeof LimitSchema> {
+  return { window: windowOf(limit.window), amountMicros: limit.amountMicros };
+}
+
+function windowOf(window: WindowRule): { kind: { case: 'lifetime'; value: Record<never, never> } } {
+  if (window.kind !== 'lifetime') throw new NotSupportedError(`window.${window.kind}`);
+  return { kind: { case: 'lifetime', value: {} } };
+}
+
+/** The name of the limit that has the window; of the only one, where no window is said. */
+function limitName(window: WindowRule | undefined, budget: Budget | undefined): string {
+  const limits = budget?.limits ?? [];
+  if (window === undefined && limits.length === 1) return limits[0]?.name ?? '';
+  const kind = windowOf(window ?? { kind: 'lifetime' }).kind.case;
+  // The default name where the budget has no such limit: the service then says so, or makes it.
+  return limits.find((limit) => limit.window?.kind.case === kind)?.name ?? kind;
+}
+
+function keyOf(step: { readonly key: KeyChoice | undefined }, world: CallWorld): { idempotencyKey: string } {
+  switch (step.key?.kind) {
+    case 'none':
+      return { idempotencyKey: '' };
+    case 'given':
+      return { idempotencyKey: step.key.key };
+    default:
+      return { idempotencyKey: world.freshKey() };
+  }
+}
+
+function targetOf(step: { readonly reservation: string; readonly key: KeyChoice | undefined }, world: CallWorld) {
+  return { reservationId: world.reservationId(step.reservation), ...keyOf(step, world) };
+}
+
+function budgetOf(step: { readonly budget: string; readonly key: KeyChoice | undefined }, world: CallWorld) {
+  return { budget: step.budget, ...keyOf(step, world) };
+}
+
+function duration(ms: number | undefined): Duration | undefined {
+  return ms === undefined ? undefined : durationFromMs(ms);
+}
+
+function given<Name extends string, T>(name: Name, value: T | undefined): { [Key in Name]?: T } {
+  return (value === undefined ? {} : { [name]: value }) as { [Key in Name]?: T };
+}
+
+function unsupported(verb: string, fields: Readonly<Record<string, unknown>>): void {
+  for (const [field, value] of Object.entries(fields)) {
+    if (value !== undefined) throw new NotSupportedError(`${verb}.${field}`);
+  }
+}

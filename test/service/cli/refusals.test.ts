@@ -1,0 +1,134 @@
+// Each way in which a call can fail: what a person and a program are told, and the exit code.
+import { status } from '@grpc/grpc-js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { CliContext } from '../../../src/app/cli/session.ts';
+import { BudgetService } from '../../../src/gen/budgetd/v1/budget_pb.ts';
+import { ReservationService } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
+import { type FakeCoordinator, NeverAnswer, Refuse, startFakeCoordinator } from './fake-coordinator.ts';
+import { acme, ID, type Result, runCli } from './run-cli.ts';
+
+let fake: FakeCoordinator;
+
+beforeEach(async () => {
+  fake = await startFakeCoordinator();
+});
+
+afterEach(() => fake.stop());
+
+const run = (words: readonly string[], change: Partial<CliContext> = {}): Promise<Result> =>
+  runCli(fake, words, change);
+
+describe('refusals', () => {
+  it('says which limit, how much is left, what was asked, and what to do', async () => {
+    fake.answer(ReservationService.method.reserve, () => {
+      throw new Refuse(status.RESOURCE_EXHAUSTED, 'CAPACITY_HELD', 'live holds leave 0.1', {
+        metadata: { budget: 'acme', limit: 'lifetime', available: '100000', requested: '250000', unit: 'USD' },
+        failing: [
+          { subject: 'acme:lifetime', description: '100000 of 9000000 available' },
+          { subject: 'acme/triage:lifetime', description: 'in words of its own' },
+        ],
+        retryAfterMs: 2_000,
+      });
+    });
+    expect(await run(['reserve', 'acme/triage', '0.25', '--key', 'k'])).toEqual({
+      exitCode: 3,
+      stdout: '',
+      stderr: `CAPACITY_HELD: live holds leave 0.1
+  budget         acme
+  limit          lifetime
+  available      0.1 USD (100000 micros)
+  requested      0.25 USD (250000 micros)
+  unit           USD
+  failing        acme:lifetime: 0.1 of 9 available
+                 acme/triage:lifetime: in words of its own
+  → Live reservations hold it: wait, take less (--min), or see who holds what (budgetctl top).
+  → Retry after 2s.
+  → To repeat it without a double effect add --key k.
+`,
+    });
+  });
+
+  it('tells programs the same on standard error, and nothing on standard output', async () => {
+    fake.answer(ReservationService.method.extend, () => {
+      throw new Refuse(status.RESOURCE_EXHAUSTED, 'BUDGET_EXHAUSTED', 'spent', {
+        metadata: { budget: 'acme', available: '0' },
+        failing: [{ subject: 'acme lifetime', description: 'none left' }],
+      });
+    });
+    const { exitCode, stdout, stderr } = await run(['--json', 'extend', ID, '1', '--key', 'k 1']);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: '' });
+    expect(JSON.parse(stderr)).toEqual({
+      error: {
+        code: 'RESOURCE_EXHAUSTED',
+        reason: 'BUDGET_EXHAUSTED',
+        message: 'spent',
+        metadata: { budget: 'acme', available: '0' },
+        failing: [{ subject: 'acme lifetime', description: 'none left' }],
+        fields: [],
+        exitCode: 3,
+      },
+      repeatOptions: ['--key', 'k 1'],
+    });
+  });
+
+  it.each<[status, string, number, string]>([
+    [status.INVALID_ARGUMENT, 'INVALID_FIELD', 2, '  field          budget.limits: twice the same name'],
+    [
+      status.RESOURCE_EXHAUSTED,
+      'BUDGET_EXHAUSTED',
+      3,
+      '  → The same request with --key k may get this same answer again',
+    ],
+    [status.FAILED_PRECONDITION, 'EXCEEDS_LIMIT', 4, '  → This can never fit'],
+    [status.FAILED_PRECONDITION, 'BUDGET_SUSPENDED', 4, '  → To repeat it without a double effect add --key k.'],
+    [status.ALREADY_EXISTS, 'IDEMPOTENCY_KEY_REUSED', 4, '  → The key belongs to another request: use a new --key.'],
+    [status.PERMISSION_DENIED, 'FORBIDDEN', 4, '  → The token does not allow this'],
+    [status.UNAUTHENTICATED, 'UNAUTHENTICATED', 4, '  → Give a token: --token or BUDGETD_TOKEN.'],
+    [status.NOT_FOUND, 'BUDGET_NOT_FOUND', 5, '  → List what there is: budgetctl tree.'],
+    [status.NOT_FOUND, 'BUDGET_NOT_FOUND', 5, '  → Nothing was done: the call may still be made with --key k.'],
+    [status.RESOURCE_EXHAUSTED, 'OVERLOADED', 6, '  → The coordinator has too much to do'],
+    [status.ABORTED, 'CONTENTION', 6, '  → To repeat it without a double effect add --key k.'],
+    [status.UNAVAILABLE, 'STORE_UNAVAILABLE', 6, '  → The database cannot be reached; nothing was granted.'],
+    [status.UNAVAILABLE, 'NOT_LEADER', 6, '  → This replica is a standby: use --server 10.0.0.7:50051.'],
+    [status.INTERNAL, 'BROKEN', 1, '  → A fault of the service: its log says more.'],
+  ])('%i %s ends with code %i', async (code, reason, exitCode, line) => {
+    fake.answer(ReservationService.method.reserve, () => {
+      throw new Refuse(code, reason, 'the message', {
+        metadata: reason === 'NOT_LEADER' ? { leader_address: '10.0.0.7:50051' } : {},
+        ...(reason === 'INVALID_FIELD'
+          ? { fields: [{ field: 'budget.limits', description: 'twice the same name' }] }
+          : {}),
+      });
+    });
+    const result = await run(['reserve', 'acme', '1', '--key', 'k']);
+    expect(result.exitCode).toBe(exitCode);
+    expect(result.stderr).toMatch(/^[A-Z_]+: the message\n/);
+    expect(result.stderr).toContain(line);
+  });
+
+  it('prints the fresh key where the answer did not come in time', async () => {
+    fake.answer(ReservationService.method.settle, () => {
+      throw new NeverAnswer();
+    });
+    const { exitCode, stderr } = await run(['settle', ID, '0.1', '--timeout', '50ms']);
+    const { idempotencyKey } = fake.requestOf(ReservationService.method.settle);
+    expect(exitCode).toBe(6);
+    expect(stderr).toMatch(/^DEADLINE_EXCEEDED: /);
+    expect(stderr).toContain('  → No answer in time, so it is not known whether it was done.\n');
+    expect(stderr).toContain(`  → To repeat it without a double effect add --key ${idempotencyKey}.\n`);
+  });
+
+  it('says what to do where nobody answers', async () => {
+    fake.stop();
+    const { exitCode, stderr } = await run(['get', 'acme']);
+    expect(exitCode).toBe(6);
+    expect(stderr).toContain(`  → Nothing answers at ${fake.address}: is the service running (npm start)`);
+  });
+
+  it('takes an exhausted transport for no refusal of money', async () => {
+    fake.answer(BudgetService.method.getBudget, () => ({ budget: { ...acme, owner: 'x'.repeat(5_000_000) } }));
+    const { exitCode, stderr } = await run(['get', 'acme']);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^RESOURCE_EXHAUSTED: .*larger than max/);
+  });
+});

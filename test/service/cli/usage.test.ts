@@ -1,0 +1,78 @@
+// Wrong command lines, help, and budgetctl as a process of its own.
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { status } from '@grpc/grpc-js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { CliContext } from '../../../src/app/cli/session.ts';
+import { BudgetService } from '../../../src/gen/budgetd/v1/budget_pb.ts';
+import { type FakeCoordinator, Refuse, startFakeCoordinator } from './fake-coordinator.ts';
+import { ACME_DRAWN, acme, ID, type Result, runCli } from './run-cli.ts';
+
+let fake: FakeCoordinator;
+
+beforeEach(async () => {
+  fake = await startFakeCoordinator();
+});
+
+afterEach(() => fake.stop());
+
+const run = (words: readonly string[], change: Partial<CliContext> = {}): Promise<Result> =>
+  runCli(fake, words, change);
+
+describe('usage', () => {
+  it.each([
+    [['nonsense'], "error: unknown command 'nonsense'"],
+    [['get'], "error: missing required argument 'budget-or-reservation'"],
+    [['reserve', 'acme', '0.0000001'], 'error: "0.0000001" has more than 6 decimals'],
+    [['reserve', 'acme', '1', '--min', '1,5'], "error: option '--min <amount>' argument '1,5' is invalid."],
+    [['reserve', 'acme', '1', '--ttl', '60'], "error: option '--ttl <time>' argument '60' is invalid."],
+    [['reserve', 'acme', '1', '--label', 'nokey'], `error: option '--label <key=value>' argument 'nokey' is invalid.`],
+    [['settle', ID], 'error: give either the actual cost or --unknown'],
+    [['settle', ID, '1', '--unknown'], 'error: give either the actual cost or --unknown'],
+    [['settle', ID, '1', '--retain', '1'], 'error: --retain goes with --keep-open'],
+    [['tree', '--depth', '0'], "error: option '--depth <n>' argument '0' is invalid."],
+    [['reservations', 'acme', '--state', 'odd'], "error: option '--state <state>' argument 'odd' is invalid."],
+  ])('%j is refused before anything is sent', async (words, message) => {
+    const { exitCode, stdout, stderr } = await run(words);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain(message);
+    expect(fake.received).toEqual([]);
+  });
+
+  it('help explains the exit codes, and every command has an example', async () => {
+    const { exitCode, stdout } = await run(['--help']);
+    expect(exitCode).toBe(0);
+    for (const code of ['0  done', '3  no money', '6  unavailable']) expect(stdout).toContain(`\n  ${code}`);
+    const listed = [...stdout.matchAll(/^ {2}([a-z-]+)(?:\|[a-z]+)? .*/gm)].map((match) => match[1] ?? '');
+    const commands = listed.filter((name) => name !== 'help' && !name.startsWith('-'));
+    expect(commands).toEqual([
+      ...['create', 'get', 'top-up', 'set-limit', 'suspend', 'resume', 'close'],
+      ...['reserve', 'extend', 'renew', 'settle', 'release'],
+      ...['tree', 'top', 'reservations', 'status', 'verify'],
+    ]);
+    for (const command of commands) {
+      const help = await run([command, '--help']);
+      expect(help.exitCode).toBe(0);
+      expect(help.stdout).toMatch(new RegExp(`\\nExamples?:\\n  \\$ budgetctl (${command}|doctor)`));
+    }
+  });
+
+  it('runs as a program, with plain text in a pipe and its exit code', async () => {
+    fake.answer(BudgetService.method.getBudget, ({ budget }) => {
+      if (budget !== 'acme') throw new Refuse(status.NOT_FOUND, 'BUDGET_NOT_FOUND', 'there is no such budget');
+      return { budget: acme };
+    });
+    const main = fileURLToPath(new URL('../../../src/app/cli/main.ts', import.meta.url));
+    const start = (path: string): Promise<Result> =>
+      new Promise((resolve) => {
+        const words = [main, 'get', path, '--server', fake.address];
+        execFile(process.execPath, words, (error, stdout, stderr) =>
+          resolve({ exitCode: error === null ? 0 : Number(error.code), stdout, stderr }),
+        );
+      });
+    expect(await start('acme')).toEqual({ exitCode: 0, stdout: ACME_DRAWN, stderr: '' });
+    const missing = await start('other');
+    expect(missing).toMatchObject({ exitCode: 5, stdout: '' });
+    expect(missing.stderr).toMatch(/^BUDGET_NOT_FOUND: there is no such budget\n/);
+  });
+});

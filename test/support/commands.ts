@@ -1,0 +1,227 @@
+// Commands for tests, with every field that a case does not care about filled in. Stands alone because the kernel's tables,
+// the properties and the models all speak in commands, and a new field should have to be added once.
+import { commandKey } from '../../src/api/command-key.ts';
+import type { OnExpiry } from '../../src/kernel/budget.ts';
+import type * as kernel from '../../src/kernel/command.ts';
+import type { BudgetPath, ReservationId, TreeId } from '../../src/kernel/names.ts';
+import type { Outcome } from '../../src/kernel/reservation.ts';
+
+/** An amount, as a test finds it easiest to write. */
+export type Micros = bigint | number;
+
+interface Keyed {
+  readonly key?: string;
+  readonly personal?: kernel.PersonalFields;
+}
+
+interface ReserveOptions extends Keyed {
+  readonly id?: string;
+  readonly min?: Micros;
+  readonly ttlMs?: number;
+  readonly holder?: string;
+  readonly dryRun?: boolean;
+}
+
+interface SettleOptions extends Keyed {
+  readonly keepOpen?: boolean;
+  readonly retain?: Micros;
+  readonly outcome?: Outcome;
+}
+
+/** Limits by name; a bare amount is the one limit called "lifetime". */
+export type LimitsOption = Micros | Readonly<Record<string, Micros>>;
+
+interface BudgetOptions extends Keyed {
+  readonly limits?: LimitsOption;
+  readonly uncapped?: boolean;
+  readonly onExpiry?: OnExpiry;
+  readonly unit?: string;
+  readonly budgetKind?: string;
+  readonly owner?: string;
+}
+
+interface UpdateOptions extends Omit<BudgetOptions, 'unit'> {
+  readonly revision?: number;
+  readonly replaceLabels?: boolean;
+}
+
+/** Personal fields with one label. */
+export function personalFields(actingFor: string, label = 'x', salt = 'c2FsdHNhbHRzYWx0c2FsdA'): kernel.PersonalFields {
+  return { salt, actingFor, labels: [['label', label]] };
+}
+
+/** Builders of commands on one tree. */
+export class Commands {
+  readonly treeId: TreeId;
+  #idCount = 0;
+
+  constructor(treeId = 't') {
+    this.treeId = treeId as TreeId;
+  }
+
+  reserve(budget: string, max: Micros, options: ReserveOptions = {}): kernel.Reserve {
+    const { id, min = max, ttlMs = 60_000, holder = '', dryRun = false } = options;
+    const fields = JSON.stringify([String(max), String(min), ttlMs, holder]);
+    return {
+      ...this.#base('Reserve', budget, options, fields),
+      kind: 'Reserve',
+      id: (id ?? this.#newId()) as ReservationId,
+      budget: budget as BudgetPath,
+      maxMicros: BigInt(max),
+      minMicros: BigInt(min),
+      ttlMs,
+      holder,
+      dryRun,
+    };
+  }
+
+  extend(id: string, add: Micros, options: Keyed & { readonly min?: Micros } = {}): kernel.Extend {
+    const { min = add } = options;
+    return {
+      ...this.#base('Extend', id, options, JSON.stringify([String(add), String(min)])),
+      kind: 'Extend',
+      id: id as ReservationId,
+      addMicros: BigInt(add),
+      minMicros: BigInt(min),
+    };
+  }
+
+  /** `actual` undefined: unknown usage. */
+  settle(id: string, actual: Micros | undefined, options: SettleOptions = {}): kernel.Settle {
+    const { keepOpen = false, retain, outcome } = options;
+    return {
+      ...this.#base('Settle', id, options, JSON.stringify([String(actual), keepOpen, String(retain), outcome])),
+      kind: 'Settle',
+      id: id as ReservationId,
+      actualMicros: actual === undefined ? undefined : BigInt(actual),
+      keepOpen,
+      retainMicros: retain === undefined ? undefined : BigInt(retain),
+      outcome,
+    };
+  }
+
+  release(id: string, options: Keyed & { readonly reason?: string } = {}): kernel.Release {
+    const { reason = '' } = options;
+    return { ...this.#base('Release', id, options, reason), kind: 'Release', id: id as ReservationId, reason };
+  }
+
+  renew(id: string, ttlMs: number, options: Keyed & { readonly started?: boolean } = {}): kernel.Renew {
+    const { started = false } = options;
+    const renewals = [{ id: id as ReservationId, ttlMs, started }];
+    return { ...this.#base('Renew', id, options, JSON.stringify([ttlMs, started])), kind: 'Renew', renewals };
+  }
+
+  batchRenew(renewals: readonly (readonly [id: string, ttlMs: number])[]): kernel.Renew {
+    return {
+      ...this.#base('Renew', '', {}, ''),
+      kind: 'Renew',
+      renewals: renewals.map(([id, ttlMs]) => ({ id: id as ReservationId, ttlMs, started: false })),
+    };
+  }
+
+  expire(countMax = 1_000): kernel.Expire {
+    return { ...this.#base('Expire', '', {}, ''), kind: 'Expire', countMax };
+  }
+
+  create(budget: string, options: BudgetOptions = {}): kernel.CreateBudget {
+    const { limits, uncapped = false, onExpiry = 'release', unit, budgetKind = 'run', owner = '' } = options;
+    const inputs = limitInputs(limits) ?? [];
+    return {
+      ...this.#base('CreateBudget', budget, options, fieldsOf({ inputs, uncapped, onExpiry, unit, budgetKind, owner })),
+      kind: 'CreateBudget',
+      budget: budget as BudgetPath,
+      budgetKind,
+      owner,
+      unit,
+      uncapped,
+      limits: inputs,
+      onExpiry,
+    };
+  }
+
+  update(budget: string, options: UpdateOptions = {}): kernel.UpdateBudget {
+    const { limits, uncapped, onExpiry, budgetKind, owner, revision, replaceLabels = false } = options;
+    const inputs = limitInputs(limits);
+    const fields = fieldsOf({ inputs, uncapped, onExpiry, budgetKind, owner, revision, replaceLabels });
+    return {
+      ...this.#base('UpdateBudget', budget, options, fields),
+      kind: 'UpdateBudget',
+      budget: budget as BudgetPath,
+      expectedRevision: revision,
+      budgetKind,
+      owner,
+      uncapped,
+      limits: inputs,
+      onExpiry,
+      replaceLabels,
+    };
+  }
+
+  suspend(budget: string, options: Keyed & { readonly reason?: string } = {}): kernel.SwitchBudget {
+    return this.#switch('SuspendBudget', budget, options);
+  }
+
+  resume(budget: string, options: Keyed & { readonly reason?: string } = {}): kernel.SwitchBudget {
+    return this.#switch('ResumeBudget', budget, options);
+  }
+
+  close(budget: string, options: Keyed & { readonly reason?: string } = {}): kernel.SwitchBudget {
+    return this.#switch('CloseBudget', budget, options);
+  }
+
+  topUp(budget: string, add: Micros, options: Keyed & { readonly limit?: string } = {}): kernel.TopUp {
+    const { limit } = options;
+    return {
+      ...this.#base('TopUp', budget, options, JSON.stringify([String(add), limit])),
+      kind: 'TopUp',
+      budget: budget as BudgetPath,
+      limit,
+      addMicros: BigInt(add),
+    };
+  }
+
+  getBudget(budget: string): kernel.GetBudget {
+    return { ...this.#base('GetBudget', budget, {}, ''), kind: 'GetBudget', budget: budget as BudgetPath };
+  }
+
+  getReservation(id: string): kernel.GetReservation {
+    return { ...this.#base('GetReservation', id, {}, ''), kind: 'GetReservation', id: id as ReservationId };
+  }
+
+  #switch(
+    kind: kernel.SwitchBudget['kind'],
+    budget: string,
+    options: Keyed & { readonly reason?: string },
+  ): kernel.SwitchBudget {
+    const { reason = '' } = options;
+    return { ...this.#base(kind, budget, options, reason), kind, budget: budget as BudgetPath, reason };
+  }
+
+  #base(method: string, resource: string, options: Keyed, fields: string): kernel.CommandBase {
+    return {
+      treeId: this.treeId,
+      actor: 'tester',
+      key: options.key === undefined ? undefined : commandKey(method, resource, options.key, fields),
+      personal: options.personal,
+    };
+  }
+
+  #newId(): string {
+    this.#idCount += 1;
+    return `r${String(this.#idCount).padStart(9, '0')}`;
+  }
+}
+
+function fieldsOf(fields: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(fields, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+}
+
+function limitInputs(limits: LimitsOption | undefined): kernel.LimitInput[] | undefined {
+  if (limits === undefined) return undefined;
+  const named = typeof limits === 'object' ? limits : { lifetime: limits };
+  return Object.entries(named).map(([name, amount]) => ({
+    name,
+    rule: { kind: 'lifetime' },
+    amountMicros: BigInt(amount),
+  }));
+}

@@ -1,0 +1,208 @@
+// A coordinator and read models without a lane: they answer whatever a test says and remember what they were asked. By
+// default every command succeeds at once with figures that can be recognised.
+import type { Answer, BudgetAnswer, ReservationAnswer } from '../../src/kernel/answer.ts';
+import { EMPTY_LIFETIME } from '../../src/kernel/budget.ts';
+import type { Command, Renew, Reserve } from '../../src/kernel/command.ts';
+import { type BudgetPath, parsePath, type ReservationId, treeOf, type TreeId } from '../../src/kernel/names.ts';
+import type { Refusal } from '../../src/kernel/refusal.ts';
+import type { Reservation, ReservationFigures } from '../../src/kernel/reservation.ts';
+import type { Coordinator, CoordinatorStatus } from '../../src/lane/coordinator.ts';
+import type { ListBudgetsQuery, ListReservationsQuery, ReadModels } from '../../src/store/reads.ts';
+
+/** 2026-03-02T09:00:00Z. */
+export const FAKE_NOW_MS = 1_772_442_000_000;
+
+/** A path that the test knows to be one. */
+export function path(text: string): BudgetPath {
+  const parsed = parsePath(text);
+  if (typeof parsed !== 'string') throw new Error(`${text}: ${parsed.problem}`);
+  return parsed;
+}
+
+/** A live reservation of 60 s on `acme/triage`. */
+export function fakeReservation(id: string, changes: Partial<Reservation> = {}): Reservation {
+  const figures: ReservationFigures = {
+    state: 'ACTIVE',
+    requestedMicros: 500n,
+    grantedMicros: 400n,
+    heldMicros: 300n,
+    settledMicros: 70n,
+    releasedMicros: 30n,
+    overrunMicros: 5n,
+    estimatedMicros: 0n,
+    lapsedHeldMicros: 0n,
+    expireMs: FAKE_NOW_MS + 60_000,
+    reclaimMs: FAKE_NOW_MS + 65_000,
+    ttlMs: 60_000,
+    endMs: undefined,
+    late: false,
+    estimated: false,
+    started: false,
+    outcome: undefined,
+    releaseReason: '',
+  };
+  return {
+    id: id as ReservationId,
+    budgetNo: 2,
+    budget: path('acme/triage'),
+    unit: 'USD',
+    accounts: [],
+    createMs: FAKE_NOW_MS,
+    holder: '',
+    actingFor: '',
+    labels: [],
+    figures,
+    ...changes,
+  };
+}
+
+/** The answer that shows this reservation. */
+export function reservationShown(treeId: string, reservation: Reservation, dryRun = false): ReservationAnswer {
+  const headroom = { micros: 9_500n, budget: 'acme', limit: 'lifetime' };
+  return { kind: 'reservation', treeId: treeId as TreeId, reservation, headroom, replayed: false, dryRun };
+}
+
+/** The answer that shows an open budget with one lifetime limit of 10,000. */
+export function budgetShown(budget: BudgetPath, changes: Partial<BudgetAnswer> = {}): BudgetAnswer {
+  const limit = { no: 1, name: 'lifetime', windowNo: 0, amountMicros: 10_000n };
+  const counter = { ...EMPTY_LIFETIME, heldMicros: 400n, settledMicros: 100n, overrunMicros: 0n };
+  return {
+    kind: 'budget',
+    treeId: treeOf(budget),
+    def: {
+      no: 1,
+      path: budget,
+      parentNo: undefined,
+      kind: 'tenant',
+      owner: 'finance',
+      unit: 'USD',
+      uncapped: false,
+      windows: [{ no: 0, rule: { kind: 'lifetime' } }],
+      limits: [limit],
+      limitNoMax: 1,
+      onExpiry: 'release',
+      suspended: false,
+      closed: false,
+      revision: 7,
+      createMs: FAKE_NOW_MS - 1_000,
+      updateMs: FAKE_NOW_MS,
+    },
+    labels: [['team', 'blue']],
+    standings: [{ limit, counter }],
+    lifetime: counter,
+    activeCount: 1,
+    headroom: { micros: 9_500n, budget, limit: 'lifetime' },
+    suspendedBy: '',
+    closedBy: '',
+    replayed: false,
+    ...changes,
+  };
+}
+
+function granted(command: Reserve): ReservationAnswer {
+  const base = fakeReservation(command.id);
+  const figures = { ...base.figures, requestedMicros: command.maxMicros, grantedMicros: command.maxMicros };
+  const { budget, holder, personal } = command;
+  const { actingFor, labels } = personal ?? { actingFor: '', labels: [] };
+  return reservationShown(command.treeId, { ...base, budget, holder, actingFor, labels, figures }, command.dryRun);
+}
+
+function renewed({ treeId, renewals }: Renew): Answer {
+  return { kind: 'renewals', results: renewals.map(({ id }) => reservationShown(treeId, fakeReservation(id))) };
+}
+
+/** Success for every command. */
+export function succeed(command: Command): Answer {
+  switch (command.kind) {
+    case 'Reserve':
+      return granted(command);
+    case 'Renew':
+      return renewed(command);
+    case 'Extend':
+    case 'Settle':
+    case 'Release':
+    case 'GetReservation':
+      return reservationShown(command.treeId, fakeReservation(command.id));
+    case 'Expire':
+      return { kind: 'expired', count: 0, more: false };
+    default:
+      return budgetShown(command.budget);
+  }
+}
+
+/** A coordinator that answers as it is told. */
+export class FakeCoordinator implements Coordinator {
+  /** Every command, in the order submitted. */
+  readonly commands: Command[] = [];
+  /** Every tree that was caught up; undefined for all. */
+  readonly caughtUp: (TreeId | undefined)[] = [];
+  /** How commands are answered; a test replaces it. */
+  answer: (command: Command) => Answer | Promise<Answer> = succeed;
+  /** What `catchUp` answers. */
+  catchUpRefusal: Refusal | undefined;
+  statusNow: CoordinatorStatus = {
+    serving: true,
+    leader: true,
+    leaderAddress: '127.0.0.1:50051',
+    epoch: 3,
+    projectionLagMs: 120,
+    queueDepth: 4,
+    quarantinedTrees: ['broken'],
+  };
+  #ids = 0;
+
+  async submit(command: Command): Promise<Answer> {
+    this.commands.push(command);
+    return this.answer(command);
+  }
+
+  nowMs(): number {
+    return FAKE_NOW_MS;
+  }
+
+  newReservationId(): ReservationId {
+    this.#ids += 1;
+    return `06fk2xw8q4${String(this.#ids).padStart(12, '0')}` as ReservationId;
+  }
+
+  async catchUp(treeId: TreeId | undefined): Promise<Refusal | undefined> {
+    this.caughtUp.push(treeId);
+    return this.catchUpRefusal;
+  }
+
+  status(): CoordinatorStatus {
+    return this.statusNow;
+  }
+}
+
+/** Read models over lists in memory. */
+export class FakeReads implements ReadModels {
+  paths: BudgetPath[] = [];
+  reservations: Reservation[] = [];
+  /** Thrown by every method, if set. */
+  failure: Error | undefined;
+
+  async listBudgetPaths({ after, countMax }: ListBudgetsQuery): Promise<readonly BudgetPath[]> {
+    this.#failIfTold();
+    return this.paths.filter((candidate) => after === undefined || candidate > after).slice(0, countMax);
+  }
+
+  async listReservations({ after, countMax }: ListReservationsQuery): Promise<readonly Reservation[]> {
+    this.#failIfTold();
+    return this.reservations.filter(({ id }) => after === undefined || id > after).slice(0, countMax);
+  }
+
+  async uncappedRoots(countMax: number): Promise<readonly BudgetPath[]> {
+    this.#failIfTold();
+    return [path('lab'), path('acme')].slice(0, countMax);
+  }
+
+  async databaseInfo(): Promise<{ readonly version: string; readonly schemaVersion: number }> {
+    this.#failIfTold();
+    return { version: '18.4', schemaVersion: 2 };
+  }
+
+  #failIfTold(): void {
+    if (this.failure !== undefined) throw this.failure;
+  }
+}

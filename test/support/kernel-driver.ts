@@ -1,0 +1,115 @@
+// One whole tree in memory, and a clock that stands still until it is told to move: a command goes in, an answer comes out,
+// as from a lane whose commits never fail. Keeps the journal, so that a case can look at what was written down.
+import type { Answer, BudgetAnswer, ReservationAnswer } from '../../src/kernel/answer.ts';
+import { apply } from '../../src/kernel/apply.ts';
+import type { Command } from '../../src/kernel/command.ts';
+import { decide } from '../../src/kernel/decide.ts';
+import type { DecideContext, Decision } from '../../src/kernel/decision.ts';
+import type { Entry } from '../../src/kernel/entry.ts';
+import type { TreeId } from '../../src/kernel/names.ts';
+import type { Refusal } from '../../src/kernel/refusal.ts';
+import type { Reservation } from '../../src/kernel/reservation.ts';
+import { TreeState } from '../../src/kernel/tree-state.ts';
+import { commitTo } from '../../src/lane/commitment.ts';
+import { Commands } from './commands.ts';
+
+/** Where the clock of every driver starts: 2026-03-02T09:00:00Z. */
+export const START_MS = Date.UTC(2026, 2, 2, 9);
+
+/** A budget's figures as plain values: what a case compares. */
+export interface Balances {
+  readonly held: bigint;
+  readonly settled: bigint;
+  readonly overrun: bigint;
+  /** Undefined: no limit applies. */
+  readonly available: bigint | undefined;
+}
+
+/** See the head of this file. */
+export class KernelDriver {
+  readonly state: TreeState;
+  readonly make: Commands;
+  readonly journal: Entry[] = [];
+  nowMs = START_MS;
+  graceMs = 0;
+
+  constructor(treeId = 't') {
+    this.make = new Commands(treeId);
+    this.state = new TreeState(treeId as TreeId, { seq: 0, atMs: 0, budgetCount: 0 });
+  }
+
+  /** Records what is due, decides, applies and commits, as one batch of one command. */
+  run(command: Command): Answer {
+    this.recordLapses();
+    return this.runAlone(command);
+  }
+
+  /** The same without looking for lapses first: for Expire itself. */
+  runAlone(command: Command): Answer {
+    const { answer, entries } = this.decide(command);
+    for (const entry of entries) apply(this.state, entry);
+    this.state.commit();
+    this.journal.push(...entries);
+    return answer;
+  }
+
+  /** Decides and changes nothing. */
+  decide(command: Command): Decision {
+    return decide(this.state, command, this.context());
+  }
+
+  context(): DecideContext {
+    return { nowMs: this.nowMs, graceMs: this.graceMs, commit: commitTo };
+  }
+
+  recordLapses(): void {
+    for (;;) {
+      const answer = this.runAlone(this.make.expire());
+      if (answer.kind !== 'expired' || !answer.more) return;
+    }
+  }
+
+  advance(ms: number): void {
+    this.nowMs += ms;
+  }
+
+  /** Runs a Reserve that must be granted and returns its id. */
+  hold(budget: string, max: bigint | number, options: Parameters<Commands['reserve']>[2] = {}): string {
+    return granted(this.run(this.make.reserve(budget, max, options))).reservation.id;
+  }
+
+  /** A reservation as it stands now. */
+  reservation(id: string): Reservation {
+    return granted(this.run(this.make.getReservation(id))).reservation;
+  }
+
+  balances(budget: string): Balances {
+    const { lifetime, headroom } = budgetOf(this.run(this.make.getBudget(budget)));
+    const { heldMicros: held, settledMicros: settled, overrunMicros: overrun } = lifetime;
+    return { held, settled, overrun, available: headroom.micros };
+  }
+}
+
+/** The answer as that of a reservation; fails the test where it is another. A single renewal counts as one. */
+export function granted(answer: Answer): ReservationAnswer {
+  const only = answer.kind === 'renewals' && answer.results.length === 1 ? answer.results[0] : answer;
+  if (only?.kind !== 'reservation') throw new Error(`not granted: ${shown(only)}`);
+  return only;
+}
+
+/** The answer as a refusal; fails the test where it is none. */
+export function refused(answer: Answer): Refusal {
+  const only = answer.kind === 'renewals' && answer.results.length === 1 ? answer.results[0] : answer;
+  if (only?.kind !== 'refusal') throw new Error(`not refused: ${shown(only)}`);
+  return only;
+}
+
+/** The answer as that of a budget; fails the test where it is another. */
+export function budgetOf(answer: Answer): BudgetAnswer {
+  if (answer.kind !== 'budget') throw new Error(`not a budget: ${shown(answer)}`);
+  return answer;
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value, (_, each: unknown) => (typeof each === 'bigint' ? `${each}` : each));
+}

@@ -1,0 +1,14 @@
+// What a test and the service process that it started say to each other. Its own file, since the child's entry point runs
+// when it is imported.
+
+/** What the parent says. */
+export type ToChild = { readonly kind: 'move-clock'; readonly nowMs: number } | { readonly kind: 'stop' };
+
+/** What the child says. */
+export type FromChild =
+  | { readonly kind: 'listening'; readonly grpcPort: number; readonly connectPort: number }
+  | { readonly kind: 'clock-moved'; readonly nowMs: number }
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** Environment name of the injected clock's first reading, in milliseconds since the epoch. Unset: the real clock. */
+export const CLOCK_VARIABLE = 'TEST_CLOCK_MS';

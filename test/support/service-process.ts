@@ -1,0 +1,40 @@
+// The service in a process of its own, as a test starts it: the real one, configured through its environment, with a
+// clock that the parent moves over IPC. Stands alone because it is the child's entry point; the parent's side is
+// service-under-test.ts.
+import { loadConfig } from '../../src/app/config.ts';
+import { startService } from '../../src/app/service.ts';
+import { CLOCK_VARIABLE, type FromChild, type ToChild } from './service-messages.ts';
+
+const startMs = process.env[CLOCK_VARIABLE];
+let nowMs = Number(startMs);
+
+function say(message: FromChild): void {
+  process.send?.(message);
+}
+
+async function run(): Promise<void> {
+  const overrides = startMs === undefined ? {} : { clock: { nowMs: () => nowMs } };
+  const service = await startService(loadConfig(process.env, []), overrides);
+  process.on('message', (message: ToChild) => {
+    if (message.kind === 'move-clock') {
+      nowMs = message.nowMs;
+      say({ kind: 'clock-moved', nowMs });
+      return;
+    }
+    service.stop().then(
+      () => process.exit(0),
+      (error: unknown) => fail(error),
+    );
+  });
+  say({ kind: 'listening', grpcPort: service.grpcPort, connectPort: service.connectPort });
+}
+
+function fail(error: unknown): void {
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  // The exit waits for the message: the parent reads the reason from it.
+  process.send?.({ kind: 'failed', message } satisfies FromChild, () => process.exit(1));
+}
+
+// Nobody is left to move the clock or to stop the service: it must not outlive its test.
+process.on('disconnect', () => process.exit(1));
+run().catch(fail);

@@ -1,0 +1,308 @@
+// A Session over a transport made of arrays: who is answered, in which frame, and when it stops reading.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ANONYMOUS } from '../../../src/api/auth/actor.ts';
+import type { CallStatus } from '../../../src/api/errors/call-status.ts';
+import { createServices } from '../../../src/api/services/create-services.ts';
+import { FRAME_BYTES_MAX } from '../../../src/api/session/result-frame.ts';
+import { type SessionSink, STOPPING } from '../../../src/api/session/session.ts';
+import {
+  type SessionCommandSchema,
+  SessionRequestSchema,
+  SessionResponseSchema,
+  type SessionResult,
+} from '../../../src/gen/budgetd/v1/reservation_pb.ts';
+import type { Answer } from '../../../src/kernel/answer.ts';
+import type { Command } from '../../../src/kernel/command.ts';
+import { FakeCoordinator, FakeReads, succeed } from '../../support/fake-coordinator.ts';
+
+const ID = 'acme:06fk2xw8q40000000001';
+type CommandInit = MessageInitShape<typeof SessionCommandSchema>;
+
+const reserve = (commandId: bigint, key = `k${commandId}`): CommandInit => ({
+  commandId,
+  command: { case: 'reserve', value: { budget: 'acme', idempotencyKey: key, maxMicros: 5n } },
+});
+
+/** A transport that keeps what it is given; `accepts` is what write answers. */
+class FakeSink implements SessionSink {
+  readonly frames: SessionResult[][] = [];
+  readonly sizes: number[] = [];
+  accepts = true;
+  reading = true;
+  ended: { readonly status: CallStatus | undefined } | undefined;
+
+  write(frame: Buffer): boolean {
+    if (this.ended !== undefined) throw new Error('written after the end');
+    this.frames.push(fromBinary(SessionResponseSchema, frame).results);
+    this.sizes.push(frame.length);
+    return this.accepts;
+  }
+
+  end(status: CallStatus | undefined): void {
+    if (this.ended !== undefined) throw new Error('ended twice');
+    this.ended = { status };
+  }
+
+  pauseReading(): void {
+    this.reading = false;
+  }
+
+  resumeReading(): void {
+    this.reading = true;
+  }
+
+  get results(): SessionResult[] {
+    return this.frames.flat();
+  }
+}
+
+function open(limits = {}) {
+  const coordinator = new FakeCoordinator();
+  const faults: object[] = [];
+  const log = { error: (fields: object) => faults.push(fields), warn: () => undefined };
+  const services = createServices({ coordinator, reads: new FakeReads(), log, version: '0', databaseKind: 'external' });
+  const sink = new FakeSink();
+  const bounds = { commandsMax: 8_192, ageMs: 3_600_000, stallMs: 3_600_000, ...limits };
+  const session = services.openSession(ANONYMOUS, sink, bounds);
+  const receive = (...commands: CommandInit[]) => session.receive(create(SessionRequestSchema, { commands }));
+  return { coordinator, faults, sink, session, receive };
+}
+
+/** Makes the coordinator wait; each resolver answers one command in the order submitted. */
+function hold(coordinator: FakeCoordinator): (() => void)[] {
+  const answers: (() => void)[] = [];
+  coordinator.answer = (command: Command) =>
+    new Promise<Answer>((resolve) => {
+      answers.push(() => resolve(succeed(command)));
+    });
+  return answers;
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a frame', () => {
+  it('is submitted whole in the turn in which it came, and answered in one frame', async () => {
+    const { coordinator, sink, receive } = open();
+    receive(reserve(1n), reserve(2n), reserve(3n));
+    expect(coordinator.commands).toHaveLength(3);
+    await nextTurn();
+    expect(sink.frames.map((frame) => frame.map(({ commandId }) => commandId))).toEqual([[1n, 2n, 3n]]);
+    expect(sink.results.map(({ result }) => result.case)).toEqual(['reserve', 'reserve', 'reserve']);
+  });
+
+  it('may hold all six commands', async () => {
+    const { sink, receive } = open();
+    const on = { reservationId: ID, idempotencyKey: 'k' };
+    receive(
+      reserve(1n),
+      { commandId: 2n, command: { case: 'extend', value: { ...on, addMicros: 1n } } },
+      { commandId: 3n, command: { case: 'settle', value: { ...on, cost: { case: 'actualMicros', value: 1n } } } },
+      { commandId: 4n, command: { case: 'release', value: on } },
+      { commandId: 5n, command: { case: 'renew', value: { reservationId: ID } } },
+      { commandId: 6n, command: { case: 'getReservation', value: { reservationId: ID } } },
+    );
+    await nextTurn();
+    expect(sink.results.map(({ commandId, result }) => [commandId, result.case])).toEqual([
+      [1n, 'reserve'],
+      [2n, 'extend'],
+      [3n, 'settle'],
+      [4n, 'release'],
+      [5n, 'renew'],
+      [6n, 'getReservation'],
+    ]);
+  });
+
+  it('is answered command by command, in the order in which answers become known', async () => {
+    const { coordinator, sink, receive } = open();
+    const answers = hold(coordinator);
+    receive(reserve(1n), reserve(2n), reserve(3n));
+    answers[2]?.();
+    await nextTurn();
+    answers[0]?.();
+    answers[1]?.();
+    await nextTurn();
+    expect(sink.frames.map((frame) => frame.map(({ commandId }) => commandId))).toEqual([[3n], [1n, 2n]]);
+  });
+
+  it('gets an error for a bad command and goes on with the others', async () => {
+    const { coordinator, sink, receive } = open();
+    receive(
+      { commandId: 1n, command: { case: 'reserve', value: { budget: '/' } } },
+      { commandId: 2n },
+      reserve(3n),
+      reserve(3n, 'another'),
+    );
+    await nextTurn();
+    expect(sink.results.map(({ commandId, result }) => [commandId, result.case])).toEqual([
+      [1n, 'error'],
+      [2n, 'error'],
+      [3n, 'error'],
+      [3n, 'reserve'],
+    ]);
+    expect(sink.results[2]?.result.value).toMatchObject({ code: 3, message: expect.stringContaining('command_id') });
+    expect(coordinator.commands).toHaveLength(1);
+    expect(sink.ended).toBeUndefined();
+  });
+
+  it('takes an id again once it has been answered', async () => {
+    const { sink, receive } = open();
+    receive(reserve(1n));
+    await nextTurn();
+    receive(reserve(1n));
+    await nextTurn();
+    expect(sink.results.map(({ result }) => result.case)).toEqual(['reserve', 'reserve']);
+  });
+
+  it('of more than 4,096 commands ends the session and submits none of them', async () => {
+    const { coordinator, sink, receive } = open();
+    receive(...Array.from({ length: 4_097 }, (_, n) => reserve(BigInt(n))));
+    await nextTurn();
+    expect(coordinator.commands).toEqual([]);
+    expect(sink.ended?.status).toMatchObject({ code: 3 });
+  });
+
+  it('whose results are large is answered in frames that clients take', async () => {
+    const { coordinator, sink, receive } = open();
+    const message = 'x'.repeat(500);
+    const fields = Array.from({ length: 20 }, () => ({ field: 'budget.limits', description: message }));
+    coordinator.answer = () => ({ kind: 'refusal', reason: 'INVALID_FIELD', message, fields });
+    receive(...Array.from({ length: 1_000 }, (_, n) => reserve(BigInt(n))));
+    await nextTurn();
+    expect(sink.results).toHaveLength(1_000);
+    expect(sink.frames.length).toBeGreaterThan(1);
+    expect(Math.max(...sink.sizes)).toBeLessThanOrEqual(FRAME_BYTES_MAX);
+  });
+
+  it('is answered INTERNAL where the coordinator rejects, with the cause in the log only', async () => {
+    const { coordinator, sink, faults, receive } = open();
+    coordinator.answer = () => Promise.reject(new Error('invariant: secret'));
+    receive(reserve(1n));
+    await nextTurn();
+    expect(sink.results[0]?.result.value).toMatchObject({ code: 13, message: 'internal error', details: [] });
+    expect(faults).toMatchObject([{ err: { message: 'invariant: secret' } }]);
+  });
+});
+
+describe('back-pressure', () => {
+  it('stops reading at the bound and reads again at half of it', async () => {
+    const { coordinator, sink, receive } = open({ commandsMax: 4 });
+    const answers = hold(coordinator);
+    receive(reserve(1n), reserve(2n), reserve(3n));
+    expect(sink.reading).toBe(true);
+    receive(reserve(4n));
+    expect(sink.reading).toBe(false);
+    answers[0]?.();
+    await nextTurn();
+    expect(sink.reading).toBe(false);
+    answers[1]?.();
+    await nextTurn();
+    expect(sink.reading).toBe(true);
+  });
+
+  it('counts results that the transport does not take, and sends them when it does', async () => {
+    const { sink, session, receive } = open({ commandsMax: 4 });
+    sink.accepts = false;
+    receive(reserve(1n));
+    await nextTurn();
+    expect(sink.results).toHaveLength(1);
+    receive(reserve(2n), reserve(3n), reserve(4n), reserve(5n));
+    await nextTurn();
+    expect(sink.results).toHaveLength(1);
+    expect(sink.reading).toBe(false);
+    sink.accepts = true;
+    session.writable();
+    expect(sink.results).toHaveLength(5);
+    expect(sink.reading).toBe(true);
+  });
+
+  it('gives up a peer that does not read its results', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { sink, receive } = open({ stallMs: 1_000 });
+    sink.accepts = false;
+    receive(reserve(1n));
+    await nextTurn();
+    vi.advanceTimersByTime(999);
+    expect(sink.ended).toBeUndefined();
+    vi.advanceTimersByTime(1);
+    expect(sink.ended?.status).toMatchObject({ code: 8 });
+  });
+});
+
+describe('the end', () => {
+  it('comes after the last outstanding answer when the peer half-closes', async () => {
+    const { coordinator, sink, session, receive } = open();
+    const answers = hold(coordinator);
+    receive(reserve(1n), reserve(2n));
+    session.close(undefined);
+    answers[0]?.();
+    await nextTurn();
+    expect(sink.ended).toBeUndefined();
+    answers[1]?.();
+    await nextTurn();
+    expect(sink.results).toHaveLength(2);
+    expect(sink.ended).toEqual({ status: undefined });
+  });
+
+  it('comes at once when nothing is outstanding', async () => {
+    const { sink, session } = open();
+    session.close(undefined);
+    await nextTurn();
+    expect(sink.ended).toEqual({ status: undefined });
+  });
+
+  it('waits for results that the transport has not taken', async () => {
+    const { sink, session, receive } = open();
+    sink.accepts = false;
+    receive(reserve(1n));
+    await nextTurn();
+    receive(reserve(2n));
+    session.close(undefined);
+    await nextTurn();
+    expect(sink.ended).toBeUndefined();
+    sink.accepts = true;
+    session.writable();
+    expect(sink.results).toHaveLength(2);
+    expect(sink.ended).toEqual({ status: undefined });
+  });
+
+  it('drops answers, not effects, when the peer is gone', async () => {
+    const { coordinator, sink, session, receive } = open();
+    const answers = hold(coordinator);
+    receive(reserve(1n));
+    session.cancel();
+    answers[0]?.();
+    await nextTurn();
+    expect(coordinator.commands).toHaveLength(1);
+    expect(sink.frames).toEqual([]);
+    expect(sink.ended).toBeUndefined();
+  });
+
+  it('takes no frame after it was told to stop, and finishes what it took', async () => {
+    const { coordinator, sink, session, receive } = open();
+    const answers = hold(coordinator);
+    receive(reserve(1n));
+    session.close(STOPPING);
+    receive(reserve(2n));
+    expect(sink.reading).toBe(false);
+    answers[0]?.();
+    await nextTurn();
+    expect(coordinator.commands).toHaveLength(1);
+    expect(sink.results).toHaveLength(1);
+    expect(sink.ended?.status).toMatchObject({ code: 14 });
+  });
+
+  it('comes with age, within a tenth of it', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { sink } = open({ ageMs: 1_000 });
+    vi.advanceTimersByTime(899);
+    await nextTurn();
+    expect(sink.ended).toBeUndefined();
+    vi.advanceTimersByTime(202);
+    await nextTurn();
+    expect(sink.ended?.status).toMatchObject({ code: 14 });
+  });
+});

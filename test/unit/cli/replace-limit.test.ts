@@ -1,0 +1,40 @@
+// set-limit changes the one limit that is meant, and loses none of the others.
+import { create } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+import { replaceLimit } from '../../../src/app/cli/steer-commands.ts';
+import { UsageError } from '../../../src/app/cli/usage-error.ts';
+import { LimitSchema } from '../../../src/gen/budgetd/v1/limit_pb.ts';
+
+const lifetime = create(LimitSchema, {
+  name: 'lifetime',
+  amountMicros: 10n,
+  window: { kind: { case: 'lifetime', value: {} } },
+});
+const second = create(LimitSchema, { name: 'second', amountMicros: 20n });
+
+describe('replaceLimit', () => {
+  it('takes the only limit where none is named, and keeps its window', () => {
+    expect(replaceLimit([lifetime], {}, 30n)).toEqual([{ ...lifetime, amountMicros: 30n }]);
+  });
+
+  it('takes the named one of several', () => {
+    expect(replaceLimit([lifetime, second], { limit: 'second' }, 30n)).toEqual([
+      lifetime,
+      { ...second, amountMicros: 30n },
+    ]);
+  });
+
+  it('adds only when told to', () => {
+    expect(replaceLimit([lifetime], { limit: 'third', add: true }, 30n)).toEqual([
+      lifetime,
+      { name: 'third', amountMicros: 30n },
+    ]);
+    expect(() => replaceLimit([lifetime], { limit: 'third' }, 30n)).toThrow(
+      'no limit is named third (there are: lifetime)',
+    );
+  });
+
+  it.each([[[lifetime, second]], [[]]])('refuses to guess among %#', (limits) => {
+    expect(() => replaceLimit(limits, {}, 30n)).toThrow(UsageError);
+  });
+});

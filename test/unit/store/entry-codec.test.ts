@@ -1,0 +1,150 @@
+// The codec gives back the very entries it was given, whatever is in them, and refuses what it did not write.
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { InvariantError } from '../../../src/kernel/invariant.ts';
+import { CorruptJournalError } from '../../../src/store/corrupt-journal-error.ts';
+import { decodeEntries, encodeEntries, rowHash } from '../../../src/store/entry-codec.ts';
+import { amountOf, amountText, quote } from '../../../src/store/json-text.ts';
+import { labelsOf, labelsText } from '../../../src/store/labels-codec.ts';
+import { arbitraryEntry } from '../../support/arbitrary-entries.ts';
+
+const erased = () => undefined;
+
+describe('entries', () => {
+  it('come back as they were, personal fields from the side table', () => {
+    fc.assert(
+      fc.property(fc.array(arbitraryEntry, { maxLength: 4 }), (drawn) => {
+        const entries = drawn.map((entry, i) => ({ ...entry, seq: i + 1 }));
+        const personalOf = (seq: number) => {
+          const personal = entries[seq - 1]?.personal;
+          return personal?.salt === undefined ? undefined : { ...personal, salt: personal.salt };
+        };
+        const text = encodeEntries(entries);
+        expect(decodeEntries(text, personalOf)).toStrictEqual(entries);
+        // One line, so that rows can be sent joined by newlines; and the same bytes every time.
+        expect(text).not.toContain('\n');
+        expect(encodeEntries(decodeEntries(text, personalOf))).toBe(text);
+      }),
+    );
+  });
+
+  it('hold no personal field in their bytes, only the commitment', () => {
+    fc.assert(
+      fc.property(arbitraryEntry, (drawn) => {
+        const personal = {
+          commitment: 'the-commitment',
+          salt: 'the-salt-itself',
+          actingFor: 'somebody@example.org',
+          labels: [['label-key', 'label-value']] as const,
+        };
+        const text = encodeEntries([{ ...drawn, personal }]);
+        expect(text).toContain('the-commitment');
+        for (const secret of ['the-salt-itself', 'somebody@', 'label-key', 'label-value']) {
+          expect(text).not.toContain(secret);
+        }
+        expect(decodeEntries(text, erased)[0]?.personal).toStrictEqual({
+          commitment: 'the-commitment',
+          salt: undefined,
+          actingFor: '',
+          labels: [],
+        });
+      }),
+    );
+  });
+
+  const good = '{"v":1,"seq":1,"at":5,"type":"Renewed","by":"a","moves":[]}';
+
+  it('are read in the format that is written down', () => {
+    expect(decodeEntries(`[${good}]`, erased)).toStrictEqual([
+      { type: 'Renewed', seq: 1, atMs: 5, actor: 'a', key: undefined, personal: undefined, moves: [] },
+    ]);
+  });
+
+  it.each([
+    ['no JSON', '[{'],
+    ['no array', '{}'],
+    ['no object', '[1]'],
+    ['a later version', `[${good.replace('"v":1', '"v":2')}]`],
+    ['no version', `[${good.replace('"v":1,', '')}]`],
+    ['an unknown type', `[${good.replace('Renewed', 'Teleported')}]`],
+    ['a missing field', `[${good.replace(',"moves":[]', '')}]`],
+    ['a sequence that is no integer', `[${good.replace('"seq":1', '"seq":1.5')}]`],
+    ['figures that are too short', `[${good.replace('[]', '[["id",["ACTIVE"],[null,"",""]]]')}]`],
+  ])('are refused where there is %s', (_, text) => {
+    expect(() => decodeEntries(text, erased)).toThrow(CorruptJournalError);
+  });
+});
+
+describe('amounts', () => {
+  it('are exact at any size', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (micros) => {
+        expect(amountOf(JSON.parse(amountText(micros)))).toBe(micros);
+      }),
+    );
+  });
+
+  it.each([[1.5], [2 ** 53], [''], [' 1'], ['1e3'], ['0x10'], [null], [true], [[1]]])('refuse %j', (value) => {
+    expect(() => amountOf(value)).toThrow(CorruptJournalError);
+  });
+});
+
+describe('text', () => {
+  it.each([['a\0b'], ['\ud800']])('that PostgreSQL cannot hold is refused: %j', (text) => {
+    expect(() => quote(text)).toThrow(InvariantError);
+  });
+
+  it('is JSON whatever else is in it', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        fc.pre(!text.includes('\0') && text.isWellFormed());
+        expect(JSON.parse(quote(text))).toBe(text);
+      }),
+    );
+  });
+});
+
+describe('labels', () => {
+  it('keep the order of their keys, also of those that look like numbers', () => {
+    const labels = [
+      ['10', 'a'],
+      ['9', 'b'],
+      ['__proto__', 'c'],
+      ['team', 'd'],
+    ] as const;
+    expect(labelsOf(JSON.parse(labelsText(labels)))).toStrictEqual(labels);
+  });
+});
+
+describe('the hash of a row', () => {
+  const row = { treeId: 'acme', firstSeq: 3, lastSeq: 4, atMs: 1_700_000_000_123, entriesText: '[{"é":1}]' };
+  const before = 'ab'.repeat(32);
+
+  it('is over the bytes that the documentation names', () => {
+    const frame = Buffer.concat([
+      Buffer.from(before, 'hex'),
+      Buffer.from([0, 0, 0, 4]),
+      Buffer.from('acme'),
+      Buffer.from('0000000000000003', 'hex'),
+      Buffer.from('0000000000000004', 'hex'),
+      Buffer.from('0000018bcfe5687b', 'hex'),
+      Buffer.from('[{"é":1}]', 'utf8'),
+    ]);
+    expect(rowHash(before, row)).toBe(createHash('sha256').update(frame).digest('hex'));
+  });
+
+  it.each([
+    ['tree', { treeId: 'acmf' }],
+    ['first sequence', { firstSeq: 2 }],
+    ['last sequence', { lastSeq: 5 }],
+    ['time', { atMs: 1_700_000_000_124 }],
+    ['text', { entriesText: '[{"é":2}]' }],
+  ])('changes with the %s', (_, change) => {
+    expect(rowHash(before, { ...row, ...change })).not.toBe(rowHash(before, row));
+  });
+
+  it('changes with the hash before', () => {
+    expect(rowHash('ac'.repeat(32), row)).not.toBe(rowHash(before, row));
+  });
+});
