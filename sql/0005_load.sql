@@ -17,8 +17,8 @@ RETURN json_build_array(
   (SELECT json_build_array(b.path, b.def ->> 'unit') FROM budgetd.budgets b
     WHERE b.tree = r.tree AND b.budget_no = r.budget_no));
 
--- A budget with these counters of it: the lifetime one and those of `p_accounts` (rows of budget, window, period).
-CREATE FUNCTION budgetd.budget_json(b budgetd.budgets, p_accounts bigint[]) RETURNS json
+-- A budget with these counters of it: the lifetime one and those of `p_periods` (rows of window and period).
+CREATE FUNCTION budgetd.budget_json(b budgetd.budgets, p_periods bigint[]) RETURNS json
 LANGUAGE sql STABLE
 RETURN json_build_array(
   b.def,
@@ -28,9 +28,7 @@ RETURN json_build_array(
     FROM (
       SELECT 0 AS window_no, 0 AS period_ms
       UNION
-      SELECT p_accounts[i][2], p_accounts[i][3]
-      FROM generate_series(1, array_length(p_accounts, 1)) AS i
-      WHERE p_accounts[i][1] = b.budget_no
+      SELECT p_periods[i][1], p_periods[i][2] FROM generate_series(1, array_length(p_periods, 1)) AS i
     ) AS wanted
     CROSS JOIN LATERAL (
       SELECT k.* FROM budgetd.counters k
@@ -89,15 +87,20 @@ BEGIN
     CROSS JOIN LATERAL generate_series(1, cardinality(r.accounts), 3) AS i;
   END IF;
 
-  SELECT json_agg(budgetd.budget_json(b, v_accounts)) INTO budgets
+  SELECT json_agg(budgetd.budget_json(b, wanted.periods)) INTO budgets
   FROM (
-    SELECT x.budget_no
-    FROM unnest(p_paths) AS p(path)
-    CROSS JOIN LATERAL (
-      SELECT y.budget_no FROM budgetd.budgets y WHERE y.tree = p_tree AND y.path = p.path OFFSET 0
-    ) AS x
-    UNION
-    SELECT v_accounts[i][1]::integer FROM generate_series(1, array_length(v_accounts, 1)) AS i
+    SELECT u.budget_no, array_agg(ARRAY[u.window_no, u.period_ms]) AS periods
+    FROM (
+      SELECT x.budget_no::bigint, 0::bigint AS window_no, 0::bigint AS period_ms
+      FROM unnest(p_paths) AS p(path)
+      CROSS JOIN LATERAL (
+        SELECT y.budget_no FROM budgetd.budgets y WHERE y.tree = p_tree AND y.path = p.path OFFSET 0
+      ) AS x
+      UNION
+      SELECT v_accounts[i][1], v_accounts[i][2], v_accounts[i][3]
+      FROM generate_series(1, array_length(v_accounts, 1)) AS i
+    ) AS u
+    GROUP BY u.budget_no
   ) AS wanted
   CROSS JOIN LATERAL (
     SELECT x.* FROM budgetd.budgets x WHERE x.tree = p_tree AND x.budget_no = wanted.budget_no OFFSET 0

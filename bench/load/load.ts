@@ -63,7 +63,8 @@ export class Meter {
 
   report(): LoadReport {
     const sorted = Float64Array.from(this.#latenciesUs).sort();
-    const at = (share: number): number => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
+    const at = (share: number): number =>
+      Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
     return {
       count: this.#count,
       refused: this.#refused,

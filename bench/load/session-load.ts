@@ -1,5 +1,5 @@
 // Load over Sessions: keeps a number of commands in flight and puts into one frame what came together in one turn.
-import { Client, credentials, type ClientDuplexStream } from '@grpc/grpc-js';
+import { Client, type ClientDuplexStream, credentials } from '@grpc/grpc-js';
 import { type LoadPlan, type LoadReport, Meter } from './load.ts';
 import { FrameWriter, readResults } from './wire.ts';
 

@@ -1,5 +1,5 @@
 // Load by unary calls over plain HTTP/2: a grpc-js client would be the bottleneck before the server is.
-import { connect, type ClientHttp2Session } from 'node:http2';
+import { type ClientHttp2Session, connect } from 'node:http2';
 import { type LoadPlan, type LoadReport, Meter } from './load.ts';
 import { readReservationId, reserveRequest, settleRequest } from './wire.ts';
 

@@ -53,11 +53,26 @@ async function withPgbench(plan: YardstickPlan): Promise<Pick<YardstickReport, '
     await writeFile(
       script,
       `\\set key random(1, 9000000000000000000)\n\\set tree random(0, ${plan.trees - 1})\n` +
-        "SELECT yardstick.reserve(3 * :tree + 3, ':client_id-:key', 1);\n",
+        'SELECT yardstick.reserve(3 * :tree + 3, cast(:key AS text), 1);\n',
     );
-    const words = ['-n', '-M', 'prepared', '-f', script, '-c', `${plan.connections}`, '-j', '1', '-T', `${plan.seconds}`];
+    const words = [
+      '-n',
+      '-M',
+      'prepared',
+      '-f',
+      script,
+      '-c',
+      `${plan.connections}`,
+      '-j',
+      '1',
+      '-T',
+      `${plan.seconds}`,
+    ];
     const { stdout } = await run('pgbench', [...words, plan.databaseUrl]);
-    return { perSecond: numberAfter(stdout, /^tps = ([\d.]+)/m), meanMs: numberAfter(stdout, /latency average = ([\d.]+) ms/) };
+    return {
+      perSecond: numberAfter(stdout, /^tps = ([\d.]+)/m),
+      meanMs: numberAfter(stdout, /latency average = ([\d.]+) ms/),
+    };
   } finally {
     await rm(folder, { recursive: true });
   }

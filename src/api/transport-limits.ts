@@ -30,6 +30,9 @@ export const HEADERS_TIMEOUT_MS = 10_000;
 /** Time that a client has to send a whole request over HTTP/1.1; 1 MiB in 30 s is 35 kB/s. */
 export const REQUEST_TIMEOUT_MS = 30_000;
 
+/** How often those two are checked. Node's own 30 s would let a slow client have four times its time. */
+export const TIMEOUT_CHECK_MS = 5_000;
+
 /** Time that an HTTP/1.1 connection may idle between requests: just above the 60 s of common proxies' pools. */
 export const IDLE_TIMEOUT_MS = 65_000;
 

@@ -5,6 +5,7 @@ import type { Extend, Reserve } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse, revisionsOf } from './decision.ts';
 import type { Effect, Entry } from './entry.ts';
 import { counterRoomMicros, headroomAfter, type LimitRoom, limitRooms, tightest } from './headroom.ts';
+import { invariant } from './invariant.ts';
 import { atLeastZero, minMicros as least, MICROS_MAX } from './money.ts';
 import type { Refusal } from './refusal.ts';
 import { moneyRefusal, overflowRefusal } from './refuse-money.ts';
@@ -73,6 +74,7 @@ function granted(
     dryRun: command.dryRun,
   } as const;
   if (command.dryRun) return answerOnly(answer);
+  invariant(state.reservation(command.id) === undefined, `id ${command.id} of a new reservation is taken`);
   const effect: Effect = { heldMicros: grantedMicros, settledMicros: 0n, overrunMicros: 0n, active: 1, accounts };
   const entry: Entry = {
     ...entryBase(state, command, context),
@@ -188,6 +190,8 @@ function requestOverflow(reservation: Reservation, addMicros: bigint): Refusal |
   return addMicros <= roomMicros ? undefined : overflowRefusal(reservation.budget, addMicros, roomMicros);
 }
 
+// A limit says more than the counters: where it fails, its reason is the one to give. Only where none does is a sum past
+// int64 the reason.
 function amountRefusal(
   rooms: readonly LimitRoom[],
   counterRoom: bigint,
@@ -195,7 +199,7 @@ function amountRefusal(
   minMicros: bigint,
 ): Refusal | undefined {
   const money = moneyRefusal(rooms, minMicros);
-  if (counterRoom >= minMicros || money?.reason === 'EXCEEDS_LIMIT') return money;
+  if (money !== undefined || counterRoom >= minMicros) return money;
   return overflowRefusal((chain[0] as BudgetState).def.path, minMicros, counterRoom);
 }
 

@@ -47,7 +47,11 @@ export class Appender {
         this.#storeDown = false;
         return result;
       } catch (error) {
-        if (!(error instanceof StoreUnavailableError)) throw error;
+        if (!(error instanceof StoreUnavailableError)) {
+          // It answers, if only with a fault, which is for the caller to handle.
+          this.#storeDown = false;
+          throw error;
+        }
         // Nobody else should be let in to wait for what this batch may never learn.
         this.#storeDown = true;
         if (this.#stopped || this.#deps.monotonicMs() >= untilMs) {
@@ -86,11 +90,13 @@ export class Appender {
       await this.#deps.sleep(STORE_RETRY_MS);
       try {
         await this.#deps.store.append(this.#deps.epoch() ?? 0, []);
-        this.#storeDown = false;
-        this.#deps.log('info', 'the store answers again');
       } catch (error) {
-        if (!(error instanceof StoreUnavailableError)) throw error;
+        if (error instanceof StoreUnavailableError) continue;
+        // A fault is an answer too: whoever appends next will meet it and be told, instead of nobody being let in.
+        this.#deps.log('error', 'the store answers with a fault', { error });
       }
+      this.#storeDown = false;
+      this.#deps.log('info', 'the store answers again');
     }
   }
 }

@@ -6,7 +6,7 @@ import type { Command } from '../kernel/command.ts';
 import { decide } from '../kernel/decide.ts';
 import type { DecideContext, Decision } from '../kernel/decision.ts';
 import type { Entry } from '../kernel/entry.ts';
-import { invariant } from '../kernel/invariant.ts';
+import { InvariantError, invariant } from '../kernel/invariant.ts';
 import type { CachedTree, Missing } from './cached-tree.ts';
 import { expireCommand } from './expire-command.ts';
 
@@ -44,6 +44,13 @@ export interface TreeBatch {
 /** Thrown where a tree's own records make every decision impossible: it has to be quarantined. */
 export class CorruptTreeError extends Error {
   override readonly name = 'CorruptTreeError';
+}
+
+/** Whether an error says that a tree's own records are at fault: they can't be read, or do not fit together. */
+export function isCorrupt(error: unknown): boolean {
+  if (error instanceof CorruptTreeError || error instanceof InvariantError) return true;
+  // Stores throw it; it is known by its name, since the lane sees no more of a store than its port.
+  return error instanceof Error && error.name === 'CorruptJournalError';
 }
 
 /** Decides `items` in order. Throws CorruptTreeError where the lapses that are due can't be recorded. */

@@ -4,6 +4,7 @@
 import { apply } from '../kernel/apply.ts';
 import type { Command } from '../kernel/command.ts';
 import type { Entry } from '../kernel/entry.ts';
+import { invariant } from '../kernel/invariant.ts';
 import { type BudgetPath, parentOf, type ReservationId, type TreeId } from '../kernel/names.ts';
 import { reservationOf } from '../kernel/replay.ts';
 import type { Reservation } from '../kernel/reservation.ts';
@@ -48,6 +49,10 @@ export class CachedTree {
     this.tail = [...loaded.tail];
     this.leasesThroughMs = loaded.leasesThroughMs ?? Number.NEGATIVE_INFINITY;
     this.state = stateOf(treeId, loaded, this.tail);
+    const { position } = this.state;
+    invariant(position.seq === loaded.head.seq, `tree ${treeId} ends at ${position.seq}, its journal at ${loaded.head.seq}`);
+    // Where nothing is left to replay, only the head knows how late it was: time must not go back behind it.
+    this.state.advance({ ...position, atMs: loaded.head.atMs });
     this.state.commit();
   }
 

@@ -23,14 +23,20 @@ interface TreeLoad {
   /** What the next load of this tree asks for. */
   readonly next: Submitted[];
   outcome: { readonly loaded: Loaded } | { readonly error: unknown } | undefined;
+  /** What it brings was read before everything was forgotten. */
+  stale: boolean;
 }
 
 /** What became of commands that waited. */
 export interface Arrivals {
   /** Can be tried again; in the order in which they waited. */
   readonly ready: readonly { readonly treeId: TreeId; readonly items: readonly Submitted[] }[];
-  /** Their load failed. */
-  readonly failed: readonly { readonly items: readonly Submitted[]; readonly error: unknown }[];
+  /** Their load failed, or what it brought does not fit together. */
+  readonly failed: readonly {
+    readonly items: readonly Submitted[];
+    readonly treeId: TreeId;
+    readonly error: unknown;
+  }[];
   /** Their tree is out of service. */
   readonly quarantined: readonly {
     readonly items: readonly Submitted[];
@@ -83,6 +89,12 @@ export class TreeCache {
     this.#trees.delete(treeId);
   }
 
+  /** Forgets all trees, and whatever loads under way bring. Commands go on waiting for them, and then ask again. */
+  reset(): void {
+    this.#trees.clear();
+    for (const load of this.#loads.values()) load.stale = true;
+  }
+
   /** Lets commands wait for what they miss; `missing` undefined asks for the tree itself. */
   park(treeId: TreeId, items: readonly Submitted[], missing: Missing | undefined): void {
     this.#parkedCount += items.length;
@@ -103,7 +115,7 @@ export class TreeCache {
   /** Takes in what has come back. Only between batches. */
   takeArrivals(): Arrivals {
     const ready: { treeId: TreeId; items: Submitted[] }[] = [];
-    const failed: { items: Submitted[]; error: unknown }[] = [];
+    const failed: { items: Submitted[]; treeId: TreeId; error: unknown }[] = [];
     const quarantined: { items: Submitted[]; treeId: TreeId; why: string }[] = [];
     for (const treeId of this.#arrived.splice(0)) {
       const load = this.#loads.get(treeId);
@@ -111,10 +123,14 @@ export class TreeCache {
       this.#loads.delete(treeId);
       this.#parkedCount -= load.items.length + load.next.length;
       const items = [...load.items, ...load.next];
-      if ('error' in load.outcome) failed.push({ items, error: load.outcome.error });
+      if ('error' in load.outcome) failed.push({ items, treeId, error: load.outcome.error });
       else if (load.outcome.loaded.quarantine === undefined) {
-        this.#takeIn(treeId, load.outcome.loaded, load.asked, load.withTail);
-        ready.push({ treeId, items });
+        try {
+          if (!load.stale) this.#takeIn(treeId, load.outcome.loaded, load.asked, load.withTail);
+          ready.push({ treeId, items });
+        } catch (error) {
+          failed.push({ items, treeId, error });
+        }
       } else quarantined.push({ items, treeId, why: load.outcome.loaded.quarantine });
     }
     return { ready, failed, quarantined };
@@ -139,7 +155,9 @@ export class TreeCache {
   #takeIn(treeId: TreeId, loaded: Loaded, asked: Missing, withTail: boolean): void {
     const known = this.#trees.get(treeId);
     if (known !== undefined) {
-      known.install(loaded, asked);
+      const joined = known.install(loaded, asked);
+      // A projection that is ahead of the tree here: somebody else has written to it, and only a new load can tell what.
+      if (!joined && loaded.projectedSeq > known.state.position.seq) this.#trees.delete(treeId);
       return;
     }
     if (!withTail) return;
@@ -151,7 +169,8 @@ export class TreeCache {
   #start(treeId: TreeId, items: Submitted[], missing: Missing | undefined): void {
     const cached = this.#trees.get(treeId);
     const asked = missing ?? { paths: [], reservationIds: [], leases: true };
-    const load: TreeLoad = { asked, withTail: cached === undefined, items, next: [], outcome: undefined };
+    const withTail = cached === undefined;
+    const load: TreeLoad = { asked, withTail, items, next: [], outcome: undefined, stale: false };
     this.#loads.set(treeId, load);
     const request: LoadRequest = {
       treeId,

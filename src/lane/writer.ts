@@ -74,6 +74,8 @@ export class Writer {
   fenced(): void {
     if (this.#epoch === undefined) return;
     this.#epoch = undefined;
+    // The address that is known is this process's own; the next round learns whose it is now.
+    this.#leaderAddress = '';
     this.#deps.log('warn', 'this process is no longer the writer');
     this.#deps.onLost();
   }
@@ -96,7 +98,6 @@ export class Writer {
     const sentMs = monotonicMs();
     const lease = await store.holdWriterLease(holder, address, this.#epoch, LEASE_TTL_MS);
     storeClock?.follow(lease.storeNowMs, monotonicMs() - sentMs);
-    this.#leaderAddress = lease.address;
     if (lease.held && lease.epoch !== this.#epoch) {
       this.#epoch = lease.epoch;
       this.#deps.log('info', 'this process is the writer', { epoch: lease.epoch });
@@ -104,5 +105,6 @@ export class Writer {
     } else if (!lease.held) {
       this.fenced();
     }
+    this.#leaderAddress = lease.address;
   }
 }

@@ -6,18 +6,14 @@ import { quote } from './json-text.ts';
 import { labelsText } from './labels-codec.ts';
 import { scalarArray, textArray } from './pg-array.ts';
 import type { AppendResult, Head, TreeAppend } from './port.ts';
-import type { Sql, SqlClient } from './sql-client.ts';
+import type { Runs, Sql } from './sql-client.ts';
 import { asksForRetry, codeOf, isUniqueViolation, SQLSTATE_FENCED, SQLSTATE_HEAD_MOVED } from './sql-errors.ts';
 
 const HASH_BYTES = 32;
 const DIGEST_BYTES = 16;
 
 /** Appends a batch under an epoch. See Store.append. */
-export async function appendBatch(
-  client: SqlClient,
-  epoch: number,
-  batch: readonly TreeAppend[],
-): Promise<AppendResult> {
+export async function appendBatch(client: Runs, epoch: number, batch: readonly TreeAppend[]): Promise<AppendResult> {
   const parameters = parametersOf(batch);
   return client.run(async (sql) => {
     const failure = await callAppend(sql, epoch, parameters);
@@ -131,7 +127,9 @@ export function headAfter(treeId: TreeId, expected: Head, entries: TreeAppend['e
 /** Digests (base64url) side by side, 16 bytes each. */
 export function digestBytes(digests: readonly string[]): Buffer {
   const bytes = Buffer.alloc(digests.length * DIGEST_BYTES);
-  digests.forEach((digest, i) => bytes.write(digest, i * DIGEST_BYTES, DIGEST_BYTES, 'base64url'));
+  digests.forEach((digest, i) => {
+    bytes.write(digest, i * DIGEST_BYTES, DIGEST_BYTES, 'base64url');
+  });
   return bytes;
 }
 

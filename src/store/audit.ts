@@ -160,7 +160,7 @@ async function* readBudgets(client: Runs, treeId: TreeId): AsyncGenerator<Budget
     const page = await client.run(
       (sql) => sql<{ no: number; row: unknown }[]>`
         SELECT b.budget_no AS no, budgetd.budget_json(b, (
-          SELECT array_agg(ARRAY[c.budget_no, c.window_no, c.period_ms]) FROM budgetd.counters c
+          SELECT array_agg(ARRAY[c.window_no, c.period_ms]) FROM budgetd.counters c
           WHERE c.tree = b.tree AND c.budget_no = b.budget_no)) AS row
         FROM budgetd.budgets b WHERE b.tree = ${treeId} AND b.budget_no > ${afterNo}
         ORDER BY b.budget_no LIMIT ${PROJECTED_PAGE_COUNT}`,

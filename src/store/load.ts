@@ -4,7 +4,7 @@ import { decodeEntries } from './entry-codec.ts';
 import { textArray } from './pg-array.ts';
 import { GENESIS_HASH, type Loaded, type LoadRequest } from './port.ts';
 import { budgetStateOf, personalLookup, reservationsOf } from './projected-rows.ts';
-import type { SqlClient } from './sql-client.ts';
+import type { Runs } from './sql-client.ts';
 
 interface LoadRow {
   readonly head_seq: string | null;
@@ -21,7 +21,7 @@ interface LoadRow {
 }
 
 /** Loads records of a tree. See Store.load. Throws CorruptJournalError where stored bytes can't be read. */
-export async function loadTree(client: SqlClient, request: LoadRequest): Promise<Loaded> {
+export async function loadTree(client: Runs, request: LoadRequest): Promise<Loaded> {
   const paths = new Set<BudgetPath>();
   for (const path of request.paths) for (const ancestor of chainOf(path)) paths.add(ancestor);
   const row = await client.run(async (sql) => {

@@ -166,7 +166,16 @@ function append(database: MemoryDatabase, epoch: number, batch: readonly TreeApp
   if (isKnown || hasKeyTwice(batch)) return { outcome: 'key_exists' };
   for (const { treeId, tree, expected, entries, entriesText, head } of parts) {
     const { seq: lastSeq, hash, atMs } = head;
-    const row = { treeId, firstSeq: expected.seq + 1, lastSeq, atMs, epoch, prevHash: expected.hash, hash, entriesText };
+    const row = {
+      treeId,
+      firstSeq: expected.seq + 1,
+      lastSeq,
+      atMs,
+      epoch,
+      prevHash: expected.hash,
+      hash,
+      entriesText,
+    };
     tree.rows.push(row);
     tree.head = head;
     for (const { seq, key, personal } of entries) {
@@ -250,7 +259,10 @@ function memoryReads(database: MemoryDatabase, up: () => void): ReadModels {
     async uncappedRoots(countMax: number) {
       up();
       const roots = budgets().filter((def) => def.parentNo === undefined && def.uncapped);
-      return roots.map((def) => def.path).sort().slice(0, countMax);
+      return roots
+        .map((def) => def.path)
+        .sort()
+        .slice(0, countMax);
     },
     async databaseInfo() {
       up();
@@ -262,7 +274,10 @@ function memoryReads(database: MemoryDatabase, up: () => void): ReadModels {
 function memoryAudit(database: MemoryDatabase): Audit {
   return {
     async *treeIds() {
-      yield* [...database.trees.values()].filter((tree) => tree.head.seq > 0).map((tree) => tree.treeId).sort();
+      yield* [...database.trees.values()]
+        .filter((tree) => tree.head.seq > 0)
+        .map((tree) => tree.treeId)
+        .sort();
     },
     async readStanding(treeId) {
       const tree = database.tree(treeId);

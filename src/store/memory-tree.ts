@@ -24,7 +24,10 @@ export class MemoryTree {
   quarantine: string | undefined;
   readonly #budgets = new Map<number, BudgetRow>();
   readonly #counters = new Map<number, Map<string, CounterRow>>();
-  readonly #reservations = new Map<ReservationId, ReservationRow & { readonly granted: NonNullable<ReservationRow['granted']> }>();
+  readonly #reservations = new Map<
+    ReservationId,
+    ReservationRow & { readonly granted: NonNullable<ReservationRow['granted']> }
+  >();
 
   constructor(treeId: TreeId) {
     this.treeId = treeId;

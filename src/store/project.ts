@@ -6,7 +6,7 @@ import { budgetDefText } from './budget-def-codec.ts';
 import { foldChanges, type ReservationRow, type TreeChanges } from './fold-changes.ts';
 import { scalarArray, textArray } from './pg-array.ts';
 import { StoreUnavailableError, type TreeEntries } from './port.ts';
-import type { Sql, SqlClient } from './sql-client.ts';
+import type { Runs, Sql } from './sql-client.ts';
 import { asksForRetry } from './sql-errors.ts';
 
 // Each round either finishes a tree or finds that another projector moved it on. With a handful of replicas a tree is
@@ -14,10 +14,7 @@ import { asksForRetry } from './sql-errors.ts';
 const ROUND_COUNT_MAX = 5;
 
 /** Projects a batch. See Store.project. */
-export async function projectBatch(
-  client: SqlClient,
-  batch: readonly TreeEntries[],
-): Promise<ReadonlyMap<TreeId, number>> {
+export async function projectBatch(client: Runs, batch: readonly TreeEntries[]): Promise<ReadonlyMap<TreeId, number>> {
   const projected = new Map<TreeId, number>();
   // The same order everywhere: two projectors that meet wait for each other instead of locking each other out.
   let open = batch.filter(({ entries }) => entries.length > 0).sort((a, b) => (a.treeId < b.treeId ? -1 : 1));

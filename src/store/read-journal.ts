@@ -5,10 +5,10 @@ import { digestBytes } from './append.ts';
 import { decodeEntries } from './entry-codec.ts';
 import type { DueTree } from './port.ts';
 import { personalLookup } from './projected-rows.ts';
-import type { SqlClient } from './sql-client.ts';
+import type { Runs } from './sql-client.ts';
 
 /** The entries that answer these digests. See Store.findKeys. */
-export async function findKeys(client: SqlClient, treeId: TreeId, digests: readonly string[]): Promise<Entry[]> {
+export async function findKeys(client: Runs, treeId: TreeId, digests: readonly string[]): Promise<Entry[]> {
   if (digests.length === 0) return [];
   const rows = await client.run(
     (sql) => sql<{ entry: string; personal: readonly unknown[] | null }[]>`
@@ -18,12 +18,7 @@ export async function findKeys(client: SqlClient, treeId: TreeId, digests: reado
 }
 
 /** Entries after a sequence, oldest first. See Store.readEntries. */
-export async function readEntries(
-  client: SqlClient,
-  treeId: TreeId,
-  afterSeq: number,
-  countMax: number,
-): Promise<Entry[]> {
+export async function readEntries(client: Runs, treeId: TreeId, afterSeq: number, countMax: number): Promise<Entry[]> {
   const [row] = await client.run(
     (sql) => sql<[{ entries: string | null; personal: readonly unknown[] | null }]>`
       SELECT * FROM budgetd.read_entries(${treeId}, ${afterSeq}, ${countMax})`,
@@ -37,7 +32,7 @@ export async function readEntries(
 }
 
 /** Trees whose projection is behind. See Store.unprojectedTrees. */
-export async function unprojectedTrees(client: SqlClient, countMax: number) {
+export async function unprojectedTrees(client: Runs, countMax: number) {
   const rows = await client.run(
     (sql) => sql<{ tree: TreeId; projected_seq: string }[]>`
       SELECT h.tree, coalesce(p.seq, 0) AS projected_seq
@@ -51,7 +46,7 @@ export async function unprojectedTrees(client: SqlClient, countMax: number) {
 
 /** Trees with live reservations that are due. See Store.dueTrees. */
 export async function dueTrees(
-  client: SqlClient,
+  client: Runs,
   nowMs: number,
   after: DueTree | undefined,
   countMax: number,

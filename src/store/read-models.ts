@@ -3,7 +3,7 @@ import { type BudgetPath, treeOf } from '../kernel/names.ts';
 import type { Reservation } from '../kernel/reservation.ts';
 import { reservationsOf } from './projected-rows.ts';
 import type { ListBudgetsQuery, ListReservationsQuery } from './reads.ts';
-import type { SqlClient } from './sql-client.ts';
+import type { Runs } from './sql-client.ts';
 
 /** Sorts by segments, parents before children; the same as the column path_key. */
 export function pathKey(path: BudgetPath): string {
@@ -11,7 +11,7 @@ export function pathKey(path: BudgetPath): string {
 }
 
 /** Paths of budgets. See ReadModels.listBudgetPaths. */
-export async function listBudgetPaths(client: SqlClient, query: ListBudgetsQuery): Promise<BudgetPath[]> {
+export async function listBudgetPaths(client: Runs, query: ListBudgetsQuery): Promise<BudgetPath[]> {
   const { parent, recursive, after, countMax } = query;
   const rows = await client.run((sql) => {
     const afterTree = after === undefined ? '' : treeOf(after);
@@ -45,7 +45,7 @@ export async function listBudgetPaths(client: SqlClient, query: ListBudgetsQuery
 }
 
 /** Reservations of a subtree. See ReadModels.listReservations. */
-export async function listReservations(client: SqlClient, query: ListReservationsQuery): Promise<Reservation[]> {
+export async function listReservations(client: Runs, query: ListReservationsQuery): Promise<Reservation[]> {
   const { treeId, budget, state, holder, after, countMax } = query;
   const rows = await client.run((sql) => {
     const matching = sql`AND r.id > ${after ?? ''}
@@ -76,7 +76,7 @@ export async function listReservations(client: SqlClient, query: ListReservation
 }
 
 /** Roots that say uncapped. See ReadModels.uncappedRoots. */
-export async function uncappedRoots(client: SqlClient, countMax: number): Promise<BudgetPath[]> {
+export async function uncappedRoots(client: Runs, countMax: number): Promise<BudgetPath[]> {
   const rows = await client.run(
     (sql) => sql<{ path: BudgetPath }[]>`
       SELECT b.path FROM budgetd.budgets b WHERE b.parent_no IS NULL AND b.uncapped ORDER BY b.tree LIMIT ${countMax}`,
@@ -85,7 +85,7 @@ export async function uncappedRoots(client: SqlClient, countMax: number): Promis
 }
 
 /** Versions of database and schema. See ReadModels.databaseInfo. */
-export async function databaseInfo(client: SqlClient) {
+export async function databaseInfo(client: Runs) {
   const [row] = await client.run(
     (sql) => sql<[{ version: string; schema_version: number }]>`
       SELECT current_setting('server_version') AS version,

@@ -3,7 +3,7 @@
 // it; the connections are dropped and opened anew for the next call.
 import postgres from 'postgres';
 import { StoreUnavailableError } from './port.ts';
-import { storeErrorOf } from './sql-errors.ts';
+import { isSessionEnd, storeErrorOf } from './sql-errors.ts';
 
 /** The driver's handle, with its default types. */
 export type Sql = postgres.Sql;
@@ -11,8 +11,9 @@ export type Sql = postgres.Sql;
 /** The role that the service works as; it owns nothing. */
 export const SERVICE_ROLE = 'budgetd_service';
 
-// A connection within one data centre opens in milliseconds; a minute-long SYN retry would outlive every caller.
-const CONNECT_TIMEOUT_S = 5;
+// A connection within one data centre opens in milliseconds. The driver alone would try a server that hangs up at once
+// for ever, and a silent one for as long as TCP does.
+const CONNECT_DEADLINE_MS = 2_000;
 // The longest statement (a page of a list over a million rows) takes well under a second; past this the server is sick.
 const STATEMENT_TIMEOUT_MS = 5_000;
 // Longer than the statement time-out, so that it only ever fires when the server or the way to it has stalled.
@@ -42,17 +43,24 @@ export interface Runs {
   run<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 }
 
+interface Pool {
+  readonly sql: Sql;
+  /** Settled once a session has answered; undefined where none has since the last one ended. */
+  opening: Promise<void> | undefined;
+}
+
 /** A small pool that can be dropped and opened anew. */
 export class SqlClient implements Runs {
   readonly #options: SqlClientOptions;
   readonly #deadlineMs: number;
-  #sql: Sql;
+  #pool: Pool;
+  readonly #leaving = new Set<Promise<void>>();
   #closed = false;
 
   constructor(options: SqlClientOptions) {
     this.#options = options;
     this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS;
-    this.#sql = openPool(options);
+    this.#pool = openPool(options);
   }
 
   /**
@@ -61,38 +69,69 @@ export class SqlClient implements Runs {
    */
   async run<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     if (this.#closed) throw new StoreUnavailableError('the store is closed');
-    const sql = this.#sql;
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      reject(new StoreUnavailableError(`the store did not answer within ${this.#deadlineMs} ms`));
-      if (sql === this.#sql && !this.#closed) this.#sql = openPool(this.#options);
-      void dropPool(sql);
-    }, this.#deadlineMs);
+    const pool = this.#pool;
     try {
-      return await Promise.race([work(sql), late]);
+      pool.opening ??= open(pool);
+      await within(Math.min(CONNECT_DEADLINE_MS, this.#deadlineMs), pool.opening);
+      return await within(this.#deadlineMs, work(pool.sql));
     } catch (error) {
+      // The driver (postgres 3.4.9) hands the farewell of a session that was ended to the first statement of the next one
+      // on the same connection, whatever became of that statement. So no connection is used again after it.
+      if (error instanceof StoreUnavailableError || isSessionEnd(error)) this.#replace(pool);
       throw storeErrorOf(error);
-    } finally {
-      clearTimeout(timer);
     }
   }
 
   /** Closes the connections, after the statements that run; each of those is bound by its own time-out. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#sql.end({ timeout: DEADLINE_MS / 1_000 });
+    await Promise.all([...this.#leaving, this.#pool.sql.end({ timeout: this.#deadlineMs / 1_000 })]);
+  }
+
+  // What else is in flight on the old connections fails with it: they are most likely gone as well.
+  #replace(pool: Pool): void {
+    if (pool !== this.#pool || this.#closed) return;
+    this.#pool = openPool(this.#options);
+    const left = pool.sql.end({ timeout: 0 }).finally(() => this.#leaving.delete(left));
+    this.#leaving.add(left);
   }
 }
 
-function openPool(options: SqlClientOptions): Sql {
-  return postgres(options.url, {
+async function open(pool: Pool): Promise<void> {
+  try {
+    await pool.sql`SELECT 1`;
+  } catch (error) {
+    pool.opening = undefined;
+    throw error;
+  }
+}
+
+/** Waits for `work`, but no longer than the deadline; then throws StoreUnavailableError. */
+async function within<T>(deadlineMs: number, work: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(new StoreUnavailableError(`the store did not answer within ${deadlineMs} ms`)),
+    deadlineMs,
+  );
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function openPool(options: SqlClientOptions): Pool {
+  const sql = postgres(options.url, {
     max: options.connectionCountMax,
-    connect_timeout: CONNECT_TIMEOUT_S,
+    connect_timeout: CONNECT_DEADLINE_MS / 1_000,
     backoff: () => RECONNECT_DELAY_S,
     // Statements are prepared once a connection, and arrays are written by us: no look at the catalogue is needed.
     fetch_types: false,
     max_lifetime: null,
     onnotice: () => undefined,
+    onclose: () => {
+      pool.opening = undefined;
+    },
     connection: {
       application_name: options.applicationName,
       ...(options.role !== undefined && { role: options.role }),
@@ -105,9 +144,6 @@ function openPool(options: SqlClientOptions): Sql {
       ...options.settings,
     } as Record<string, string | number>,
   });
-}
-
-// Fails what is still in flight; nobody waits for it any more.
-async function dropPool(sql: Sql): Promise<void> {
-  await sql.end({ timeout: 0 });
+  const pool: Pool = { sql, opening: undefined };
+  return pool;
 }

@@ -53,6 +53,13 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
   return constraint === undefined || (error as { constraint_name?: string }).constraint_name === constraint;
 }
 
+/** Whether a session ended with this error, or never began. */
+export function isSessionEnd(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code === undefined) return false;
+  return CONNECTION_CODES.has(code) || (error as { severity?: string }).severity === 'FATAL';
+}
+
 /** The error to throw instead: StoreUnavailableError where the store could not be reached or did not answer in time. */
 export function storeErrorOf(error: unknown): unknown {
   if (error instanceof StoreUnavailableError) return error;

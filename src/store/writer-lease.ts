@@ -1,11 +1,11 @@
 // The writer's lease and the quarantine: small rows that decide who may write at all, timed by the database's own clock.
 import type { TreeId } from '../kernel/names.ts';
 import type { WriterLease } from './port.ts';
-import type { SqlClient } from './sql-client.ts';
+import type { Runs } from './sql-client.ts';
 
 /** Takes or renews the lease. See Store.holdWriterLease. */
 export async function holdWriterLease(
-  client: SqlClient,
+  client: Runs,
   holder: string,
   address: string,
   epoch: number | undefined,
@@ -25,14 +25,14 @@ export async function holdWriterLease(
 }
 
 /** Gives the lease back. See Store.releaseWriterLease. */
-export async function releaseWriterLease(client: SqlClient, holder: string, epoch: number): Promise<void> {
+export async function releaseWriterLease(client: Runs, holder: string, epoch: number): Promise<void> {
   await client.run(
     (sql) => sql`UPDATE budgetd.writer_lease SET expire_at = '-infinity' WHERE holder = ${holder} AND epoch = ${epoch}`,
   );
 }
 
 /** Puts a tree out of service; the first reason stays. See Store.quarantine. */
-export async function quarantineTree(client: SqlClient, treeId: TreeId, reason: string): Promise<void> {
+export async function quarantineTree(client: Runs, treeId: TreeId, reason: string): Promise<void> {
   await client.run(
     (sql) => sql`INSERT INTO budgetd.quarantine (tree, reason) VALUES (${treeId}, ${reason}) ON CONFLICT DO NOTHING`,
   );

@@ -61,6 +61,17 @@ async function run(args: readonly string[]): Promise<number> {
   return results.every((result) => result.differences.length === 0) ? 0 : 1;
 }
 
+// A run that is interrupted must not leave a database server behind; services end with their parent by themselves.
+process.once('SIGINT', () => {
+  stopPostgres().then(
+    () => process.exit(130),
+    (error: unknown) => {
+      process.stderr.write(`the database server was not stopped: ${String(error)}\n`);
+      process.exit(130);
+    },
+  );
+});
+
 try {
   process.exitCode = await run(process.argv.slice(2));
 } catch (error) {

@@ -31,7 +31,10 @@ const micros = fc.oneof(
   fc.bigInt({ min: 0n, max: MICROS_MAX }),
   fc.constantFrom(0n, 9_007_199_254_740_991n, 9_007_199_254_740_992n, 9_007_199_254_740_993n, MICROS_MAX),
 );
-const signedMicros = fc.oneof(micros, micros.map((amount) => -amount));
+const signedMicros = fc.oneof(
+  micros,
+  micros.map((amount) => -amount),
+);
 const optionalMicros = fc.option(micros, { nil: undefined });
 const timeMs = fc.integer({ min: 0, max: TIME_MS_MAX });
 const text = fc

@@ -75,6 +75,11 @@ export class Commands {
     };
   }
 
+  /** The same request once more: a Reserve takes a fresh id, as every request does on its way in. */
+  again(command: kernel.Command): kernel.Command {
+    return command.kind === 'Reserve' ? { ...command, id: this.#newId() as ReservationId } : command;
+  }
+
   extend(id: string, add: Micros, options: Keyed & { readonly min?: Micros } = {}): kernel.Extend {
     const { min = add } = options;
     return {

@@ -3,14 +3,14 @@
 import type { Answer, BudgetAnswer, ReservationAnswer } from '../../src/kernel/answer.ts';
 import { EMPTY_LIFETIME } from '../../src/kernel/budget.ts';
 import type { Command, Renew, Reserve } from '../../src/kernel/command.ts';
-import { type BudgetPath, parsePath, type ReservationId, treeOf, type TreeId } from '../../src/kernel/names.ts';
+import { type BudgetPath, parsePath, type ReservationId, type TreeId, treeOf } from '../../src/kernel/names.ts';
 import type { Refusal } from '../../src/kernel/refusal.ts';
 import type { Reservation, ReservationFigures } from '../../src/kernel/reservation.ts';
 import type { Coordinator, CoordinatorStatus } from '../../src/lane/coordinator.ts';
 import type { ListBudgetsQuery, ListReservationsQuery, ReadModels } from '../../src/store/reads.ts';
 
 /** 2026-03-02T09:00:00Z. */
-export const FAKE_NOW_MS = 1_772_442_000_000;
+const FAKE_NOW_MS = 1_772_442_000_000;
 
 /** A path that the test knows to be one. */
 export function path(text: string): BudgetPath {

@@ -116,7 +116,14 @@ async function hasContainerRuntime(): Promise<boolean> {
     join(homedir(), '.docker/run/docker.sock'),
     ...(runtimeDir === undefined ? [] : [join(runtimeDir, 'docker.sock'), join(runtimeDir, 'podman/podman.sock')]),
   ];
-  const present = await Promise.all(sockets.map((socket) => access(socket).then(() => true, () => false)));
+  const present = await Promise.all(
+    sockets.map((socket) =>
+      access(socket).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
   if (process.env['DOCKER_HOST'] === undefined && !present.includes(true)) return false;
   const { getContainerRuntimeClient } = await import('testcontainers');
   return getContainerRuntimeClient().then(

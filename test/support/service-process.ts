@@ -2,6 +2,7 @@
 // clock that the parent moves over IPC. Stands alone because it is the child's entry point; the parent's side is
 // service-under-test.ts.
 import { loadConfig } from '../../src/app/config.ts';
+import { createLogger } from '../../src/app/logger.ts';
 import { startService } from '../../src/app/service.ts';
 import { CLOCK_VARIABLE, type FromChild, type ToChild } from './service-messages.ts';
 
@@ -14,7 +15,9 @@ function say(message: FromChild): void {
 
 async function run(): Promise<void> {
   const overrides = startMs === undefined ? {} : { clock: { nowMs: () => nowMs } };
-  const service = await startService(loadConfig(process.env, []), overrides);
+  const config = loadConfig(process.env);
+  const service = await startService(config, createLogger(config.logLevel), overrides);
+  service.onFatal(fail);
   process.on('message', (message: ToChild) => {
     if (message.kind === 'move-clock') {
       nowMs = message.nowMs;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** Which way bytes go: to the server behind the proxy, or back to its client. */
-export type Direction = 'to-server' | 'to-client';
+type Direction = 'to-server' | 'to-client';
 
 /** A running proxy. It starts by passing everything on. */
 export interface TcpProxy {
@@ -12,9 +12,9 @@ export interface TcpProxy {
   readonly port: number;
   /** Live connections. */
   connectionCount(): number;
-  /** Resets every live connection; new ones are still taken. */
+  /** Breaks every live connection; new ones are still taken. */
   cut(): void;
-  /** Resets every live connection, and each new one at once, until `pass`. */
+  /** Breaks every live connection, and each new one at once, until `pass`. */
   refuse(): void;
   /** Holds back bytes going the given ways (both, if none is given), on live and new connections, until `pass`. */
   stall(...directions: readonly Direction[]): void;
@@ -67,7 +67,7 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
   const server = createServer({ allowHalfOpen: true }, (client) => {
     if (isRefusing) {
       client.on('error', () => undefined);
-      client.resetAndDestroy();
+      client.destroy();
       return;
     }
     const upstream = connect({ ...target, allowHalfOpen: true });
@@ -77,8 +77,9 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 
+  // Not `resetAndDestroy`: on a socket that is already shutting down it leaves a handle behind that keeps Node from exiting.
   const cut = (): void => {
-    for (const pipe of pipes) pipe.source.resetAndDestroy();
+    for (const pipe of pipes) pipe.source.destroy();
   };
   return {
     port: (server.address() as AddressInfo).port,

@@ -1,15 +1,15 @@
 // Session over Connect: turns a Session's pushes into the async iterable that Connect pulls. HTTP/2 only, as every
 // two-way stream there.
 import { fromBinary } from '@bufbuild/protobuf';
-import { ConnectError } from '@connectrpc/connect';
+import { Code, ConnectError } from '@connectrpc/connect';
 import {
   type SessionRequest,
   type SessionResponse,
   SessionResponseSchema,
 } from '../../gen/budgetd/v1/reservation_pb.ts';
-import { isRefusal } from '../api-refusal.ts';
+import { isRefusal, undecodable } from '../api-refusal.ts';
 import type { Actor } from '../auth/actor.ts';
-import type { CallStatus } from '../errors/call-status.ts';
+import { bareStatus, type CallStatus } from '../errors/call-status.ts';
 import { refusalStatus } from '../errors/refusal-status.ts';
 import type { ServingSessions } from '../serving-sessions.ts';
 import type { Session, SessionSink } from '../session/session.ts';
@@ -30,12 +30,7 @@ class FrameQueue implements SessionSink {
   }
 
   end(status: CallStatus | undefined): void {
-    this.stop(status === undefined ? undefined : connectError(status));
-  }
-
-  /** Ends with this error unless it has ended. */
-  stop(error: Error | undefined): void {
-    this.#end ??= { error };
+    this.#end ??= { error: status === undefined ? undefined : connectError(status) };
     this.resumeReading();
     this.#wake?.();
   }
@@ -75,7 +70,12 @@ class FrameQueue implements SessionSink {
   }
 }
 
-async function pump(requests: AsyncIterable<SessionRequest>, session: Session, queue: FrameQueue): Promise<void> {
+async function pump(
+  requests: AsyncIterable<SessionRequest>,
+  session: Session,
+  queue: FrameQueue,
+  signal: AbortSignal,
+): Promise<void> {
   try {
     for await (const frame of requests) {
       session.receive(frame);
@@ -83,9 +83,10 @@ async function pump(requests: AsyncIterable<SessionRequest>, session: Session, q
     }
     session.close(undefined);
   } catch (cause) {
-    // Bytes that are no frame, or a reset. What was submitted takes effect; nobody is left to be told.
-    session.cancel();
-    queue.stop(ConnectError.from(cause));
+    if (signal.aborted) return;
+    // As on grpc-js: a frame that cannot be read ends the Session after what is outstanding. Connect calls it internal.
+    const { code, rawMessage } = ConnectError.from(cause);
+    session.close(code === Code.Internal ? refusalStatus(undecodable()) : bareStatus(code, rawMessage));
   }
 }
 
@@ -101,10 +102,10 @@ export async function* bridgeSession(
   if (isRefusal(session)) throw connectError(refusalStatus(session));
   const onAbort = () => {
     session.cancel();
-    queue.stop(undefined);
+    queue.end(undefined);
   };
   signal.addEventListener('abort', onAbort, { once: true });
-  const pumping = pump(requests, session, queue);
+  const pumping = pump(requests, session, queue, signal);
   try {
     yield* queue.frames(session);
   } finally {

@@ -15,6 +15,7 @@ import {
   IDLE_TIMEOUT_MS,
   REQUEST_TIMEOUT_MS,
   STREAMS_PER_CONNECTION_MAX,
+  TIMEOUT_CHECK_MS,
 } from '../transport-limits.ts';
 import { createRoutes } from './connect-routes.ts';
 import { keepAlive } from './keep-alive.ts';
@@ -69,6 +70,7 @@ function createServers(listener: ReturnType<typeof createRequestListener>) {
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       keepAliveTimeout: IDLE_TIMEOUT_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
     },

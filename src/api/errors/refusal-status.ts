@@ -19,8 +19,8 @@ import type { CallStatus, StatusDetail } from './call-status.ts';
 import { clipText } from './clip-text.ts';
 import { REASON_CODES } from './reason-codes.ts';
 
-/** `ErrorInfo.domain` of every refusal. */
-export const ERROR_DOMAIN = 'budgetd';
+// `ErrorInfo.domain` of every refusal.
+const ERROR_DOMAIN = 'budgetd';
 
 // DESIGN says under 4 KB for all details together. 96 bytes of that are left for the tags and lengths around them.
 const DETAILS_BYTES_MAX = 4_000;

@@ -21,8 +21,8 @@ const SETTINGS: readonly (readonly [name: string, value: string])[] = [
 
   // The journal's tail, the key index and the projections of live holds fit in here, and so does the whole on a laptop.
   ['shared_buffers', '256MB'],
-  // One writer, a projector, readers and command lines; the packaged default of 100 only costs memory.
-  ['max_connections', '50'],
+  // A writer, a projector, readers, and room for people and for measuring against 64 connections; each unused one is a few kB.
+  ['max_connections', '100'],
   // A batch is one commit of up to some MB; the default of shared_buffers / 32 would write in the middle of it.
   ['wal_buffers', '16MB'],
   // The packaged builds carry no lz4 or zstd, and pglz would spend the writer's time on each page image.

@@ -9,7 +9,7 @@ export type Located =
   | { readonly kind: 'map'; readonly line: number; readonly entries: ReadonlyMap<string, LocatedEntry> };
 
 /** One entry of a map; `line` is the line of its key. */
-export interface LocatedEntry {
+interface LocatedEntry {
   readonly line: number;
   readonly value: Located;
 }

@@ -7,7 +7,7 @@ import { durationMs, instantMs, word } from './scalar-fields.ts';
 import { type Step, step } from './step-fields.ts';
 
 /** Where scenarios begin unless they say otherwise. */
-export const DEFAULT_START_MS = Date.parse('2026-03-02T09:00:00Z');
+const DEFAULT_START_MS = Date.parse('2026-03-02T09:00:00Z');
 
 /** One scenario: budgets to start with, and steps in order. */
 export interface Scenario {

@@ -9,7 +9,7 @@ import { decodeRefusal, formatRefusal, isServiceError } from './refusal.ts';
 import { ScenarioWorld } from './scenario-world.ts';
 
 /** An expectation that was not met, and where. */
-export interface Difference extends Mismatch {
+interface Difference extends Mismatch {
   /** Number of the step, from 1; 0 for what comes before the first. */
   readonly step: number;
   readonly line: number;

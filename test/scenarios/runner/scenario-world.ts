@@ -26,17 +26,19 @@ export class ScenarioWorld implements CallWorld {
   readonly #database: Awaited<ReturnType<typeof createDatabase>>;
   readonly #proxy: TcpProxy;
   readonly #service: ServiceUnderTest;
+  readonly #firstBudget: string;
   #rpc: RpcClient;
   #keyCount = 0;
   #isStoreUp = true;
 
   private constructor(
-    graceMs: number,
+    scenario: Scenario,
     database: Awaited<ReturnType<typeof createDatabase>>,
     proxy: TcpProxy,
     service: ServiceUnderTest,
   ) {
-    this.leases = new LeaseBook(graceMs);
+    this.leases = new LeaseBook(scenario.graceMs);
+    this.#firstBudget = scenario.budgets[0]?.name ?? 'none';
     this.#database = database;
     this.#proxy = proxy;
     this.#service = service;
@@ -58,7 +60,7 @@ export class ScenarioWorld implements CallWorld {
       environment: { BUDGETD_GRACE: `${scenario.graceMs}ms`, BUDGETD_REAPER: scenario.reaper },
     });
     undo.defer(() => service.kill());
-    const world = new ScenarioWorld(scenario.graceMs, database, proxy, service);
+    const world = new ScenarioWorld(scenario, database, proxy, service);
     undo.defer(() => world.#rpc.close());
     await world.#untilServing();
     undo.move();
@@ -115,11 +117,19 @@ export class ScenarioWorld implements CallWorld {
     this.#proxy.refuse();
   }
 
-  /** Gives the store back, and waits until the service has noticed. */
+  /** Gives the store back, and waits until the service has noticed: until its health says so and a read is answered. */
   async storeUp(): Promise<void> {
     this.#isStoreUp = true;
     this.#proxy.pass();
-    await this.#untilServing();
+    const deadline = performance.now() + SERVING_DEADLINE_MS;
+    do {
+      await this.#untilServing();
+      const read = await outcomeOf(this.#rpc.call(BudgetService.method.getBudget, { budget: this.#firstBudget }));
+      if (read.kind === 'answered' || read.refusal.status !== 'UNAVAILABLE') return;
+      // Health follows the store in rounds, so for a moment it may still say what was true before the store went away.
+      await delay(HEALTH_POLL_MS);
+    } while (performance.now() < deadline);
+    throw new Error(`the service does not find its store again\n${this.#service.logTail()}`);
   }
 
   /** Runs the journal's verifier against the database itself; the differences that it found. */

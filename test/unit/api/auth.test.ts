@@ -25,12 +25,20 @@ describe('createAuthenticator', () => {
     expect(authenticate(header)).toMatchObject({ name });
   });
 
-  it.each([undefined, '', 'top', 'Basic top', 'Bearer', 'Bearer ', 'Bearer to', 'Bearer topp', 'Bearer top x', `Bearer ${hashed}`])(
-    'refuses %j',
-    (header) => {
-      expect(authenticate(header)).toMatchObject({ reason: 'UNAUTHENTICATED' });
-    },
-  );
+  it.each([
+    undefined,
+    '',
+    'top',
+    'Basic top',
+    'Bearer',
+    'Bearer ',
+    'Bearer to',
+    'Bearer topp',
+    'Bearer top x',
+    `Bearer ${hashed}`,
+  ])('refuses %j', (header) => {
+    expect(authenticate(header)).toMatchObject({ reason: 'UNAUTHENTICATED' });
+  });
 
   it('refuses a secret of any length without hashing it', () => {
     expect(authenticate(`Bearer ${'x'.repeat(1_025)}`)).toMatchObject({ reason: 'UNAUTHENTICATED' });
@@ -40,9 +48,12 @@ describe('createAuthenticator', () => {
     expect(createAuthenticator([])(undefined)).toEqual({ name: 'anonymous', role: 'admin', subtree: undefined });
   });
 
-  it.each([{ plaintext: '' }, { sha256: 'abc' }, { sha256: `${'0'.repeat(63)}x` }])('refuses the secret %j', (secret) => {
-    expect(() => createAuthenticator([{ name: 't', role: 'admin', secret }])).toThrow(TypeError);
-  });
+  it.each([{ plaintext: '' }, { sha256: 'abc' }, { sha256: `${'0'.repeat(63)}x` }])(
+    'refuses the secret %j',
+    (secret) => {
+      expect(() => createAuthenticator([{ name: 't', role: 'admin', secret }])).toThrow(TypeError);
+    },
+  );
 });
 
 const id = '06fk2xw8q40000000001' as ReservationId;

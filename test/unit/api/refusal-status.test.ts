@@ -82,7 +82,10 @@ describe('refusalStatus', () => {
 
   it('says what is missing and what is in the way', () => {
     const missing = refusalStatus(refusal('BUDGET_NOT_FOUND', { budget: 'acme/x' }));
-    expect(detail(missing, 'ResourceInfo')).toMatchObject({ resourceType: 'budgetd.v1.Budget', resourceName: 'acme/x' });
+    expect(detail(missing, 'ResourceInfo')).toMatchObject({
+      resourceType: 'budgetd.v1.Budget',
+      resourceName: 'acme/x',
+    });
     const settled = refusalStatus(refusal('RESERVATION_SETTLED', { budget: 'acme', reservationId: 'acme:1' }));
     expect(detail(settled, 'PreconditionFailure')).toMatchObject({
       violations: [{ type: 'RESERVATION_SETTLED', subject: 'acme:1' }],
@@ -129,7 +132,9 @@ describe('refusalStatus', () => {
     const status = refusalStatus(refusal('BUDGET_EXHAUSTED', { failing }));
     const { violations } = detail(status, 'QuotaFailure') as { violations: { quotaId: string }[] };
     expect(violations.length).toBeGreaterThan(1);
-    expect(violations.map(({ quotaId }) => quotaId)).toEqual(failing.slice(0, violations.length).map(({ limit }) => limit));
+    expect(violations.map(({ quotaId }) => quotaId)).toEqual(
+      failing.slice(0, violations.length).map(({ limit }) => limit),
+    );
   });
 });
 

@@ -34,8 +34,27 @@ function refusedFields(outcome: object): string[] {
 
 const badTexts = ['line\nbreak', 'nul\u0000', 'del\u007f', 'c1\u0085', 'half\ud800', `${'é'.repeat(128)}x`];
 const badKeys = ['', 'line\nbreak', 'x'.repeat(256), 'é'.repeat(128)];
-const badPaths = ['', '/', 'acme/', '/acme', 'a//b', '.a', 'a b', 'ä', `x${'a'.repeat(63)}`, Array(17).fill('a').join('/')];
-const badIds = ['', 'acme', 'acme:', ':06fk2xw8q40000000001', 'acme:short', 'ac/me:06fk2xw8q40000000001', `acme:${'a'.repeat(41)}`];
+const badPaths = [
+  '',
+  '/',
+  'acme/',
+  '/acme',
+  'a//b',
+  '.a',
+  'a b',
+  'ä',
+  `x${'a'.repeat(63)}`,
+  Array(17).fill('a').join('/'),
+];
+const badIds = [
+  '',
+  'acme',
+  'acme:',
+  ':06fk2xw8q40000000001',
+  'acme:short',
+  'ac/me:06fk2xw8q40000000001',
+  `acme:${'a'.repeat(41)}`,
+];
 const badMicros = [-1n, INT64_MIN];
 const badTtls = [
   { seconds: 0n, nanos: 0 },
@@ -64,7 +83,8 @@ const each = <T>(field: string, name: keyof T, values: readonly unknown[]): Case
 describe('Reserve', () => {
   type Init = MessageInitShape<typeof ReserveRequestSchema>;
   const good: Init = { budget: 'acme/run-1', idempotencyKey: key, maxMicros: 100n };
-  const check = (changes: Init) => reserveCommand(create(ReserveRequestSchema, { ...good, ...changes } as Init), origin);
+  const check = (changes: Init) =>
+    reserveCommand(create(ReserveRequestSchema, { ...good, ...changes } as Init), origin);
   const cases: Case<Init>[] = [
     ...each<Init>('budget', 'budget', badPaths),
     ...each<Init>('idempotency_key', 'idempotencyKey', badKeys),
@@ -86,7 +106,9 @@ describe('Reserve', () => {
     const labels = Object.fromEntries(Array.from({ length: 32 }, (_, n) => [`l/${n}._-`, 'x'.repeat(256)]));
     const largest = { maxMicros: most, minMicros: most, ttl: { seconds: 86_400n }, labels };
     const texts = { holder: '😀'.repeat(64), actingFor: 'é'.repeat(128), idempotencyKey: 'x'.repeat(255) };
-    expect(refusedFields(check({ ...largest, ...texts, budget: Array(16).fill('a'.repeat(63)).join('/') }))).toEqual([]);
+    expect(refusedFields(check({ ...largest, ...texts, budget: Array(16).fill('a'.repeat(63)).join('/') }))).toEqual(
+      [],
+    );
   });
 
   it('names all invalid fields at once', () => {

@@ -1,5 +1,5 @@
 // A Session over a transport made of arrays: who is answered, in which frame, and when it stops reading.
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextImmediate } from 'node:timers/promises';
 import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ANONYMOUS } from '../../../src/api/auth/actor.ts';
@@ -24,6 +24,12 @@ const reserve = (commandId: bigint, key = `k${commandId}`): CommandInit => ({
   commandId,
   command: { case: 'reserve', value: { budget: 'acme', idempotencyKey: key, maxMicros: 5n } },
 });
+
+// In the first turn answers become known, in the second their frame has been written.
+async function nextTurn(): Promise<void> {
+  await nextImmediate();
+  await nextImmediate();
+}
 
 /** A transport that keeps what it is given; `accepts` is what write answers. */
 class FakeSink implements SessionSink {

@@ -1134,7 +1134,8 @@ export const OutcomeSchema: GenEnum<Outcome> = /*@__PURE__*/
 /**
  * Grants, moves and ends holds. A refusal is always a gRPC status, never an OK reply, so that a caller that looks at
  * nothing cannot overspend. Each refusal carries google.rpc.ErrorInfo (domain "budgetd", a reason, metadata), a money
- * refusal also QuotaFailure naming the failing limits, tightest first, and RetryInfo only where waiting can help.
+ * refusal also QuotaFailure naming the failing limits (subject "<budget>:<limit>"), tightest first, and RetryInfo only
+ * where waiting can help. Texts of requests are UTF-8 without control characters; lengths are in bytes.
  *
  * @generated from service budgetd.v1.ReservationService
  */
@@ -1222,6 +1223,10 @@ export const ReservationService: GenService<{
   /**
    * For busy callers: frames of many commands one way, frames of many results the other. Each command is answered by
    * its command_id as soon as it is known; answers come in any order. Errors of one command never end the stream.
+   * After a half-close what is outstanding is answered, then the stream ends with OK. A frame that cannot be read or has
+   * too many commands ends it with INVALID_ARGUMENT, none of that frame's commands done. A stream that has reached its
+   * age, or whose server stops, answers what it took and ends with UNAVAILABLE: open another and repeat, with the same
+   * keys, what is unanswered. While too much is outstanding, or results are not read, no frame is read.
    *
    * @generated from rpc budgetd.v1.ReservationService.Session
    */

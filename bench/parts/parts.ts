@@ -1,0 +1,6 @@
+// Every part of the bench, in the order in which they run.
+import { alonePart, hotPart, spreadPart, yardstickPart } from './hot-tree.ts';
+import type { Part } from './part.ts';
+
+/** See each part's own words. */
+export const PARTS: readonly Part[] = [yardstickPart, hotPart, alonePart, spreadPart];

@@ -1,0 +1,118 @@
+// A service in a process of its own, on a database of the bench's choice, and what it left in the database.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { Client, credentials } from '@grpc/grpc-js';
+import postgres from 'postgres';
+
+/** A service under load. */
+export interface BenchService {
+  readonly address: string;
+  readonly pid: number;
+  /** Resident memory, in MB. */
+  residentMb(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** Starts `src/app/main.ts` as `npm start` does. */
+export async function startBenchService(databaseUrl: string, env: Record<string, string> = {}): Promise<BenchService> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../src/app/main.ts')], {
+    env: {
+      ...process.env,
+      DATABASE_URL: databaseUrl,
+      BUDGETD_GRPC_PORT: '0',
+      BUDGETD_HTTP_PORT: '0',
+      BUDGETD_LOG_LEVEL: 'error',
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const address = await addressOf(child);
+  return {
+    address,
+    pid: child.pid ?? 0,
+    residentMb: () => residentMb(child.pid ?? 0),
+    stop: () => stop(child),
+  };
+}
+
+/** One unary call, for preparing. */
+export async function callOnce<I extends DescMessage, O extends DescMessage>(
+  address: string,
+  method: {
+    readonly parent: { readonly typeName: string };
+    readonly name: string;
+    readonly input: I;
+    readonly output: O;
+  },
+  request: MessageInitShape<I>,
+): Promise<MessageShape<O>> {
+  const client = new Client(address, credentials.createInsecure());
+  try {
+    return await new Promise((resolve, reject) => {
+      client.makeUnaryRequest(
+        `/${method.parent.typeName}/${method.name}`,
+        (message: MessageShape<I>) => Buffer.from(toBinary(method.input, message)),
+        (bytes: Buffer) => fromBinary(method.output, bytes),
+        create(method.input, request),
+        (error, reply) => (error === null && reply !== undefined ? resolve(reply) : reject(error)),
+      );
+    });
+  } finally {
+    client.close();
+  }
+}
+
+/** Rows that a service left: what a rate is believed by. */
+export interface RowCounts {
+  readonly journalRows: number;
+  readonly entries: number;
+  readonly keys: number;
+}
+
+/** Counts rows. */
+export async function countRows(databaseUrl: string): Promise<RowCounts> {
+  const sql = postgres(databaseUrl, { max: 1 });
+  try {
+    const [row] = await sql<[{ rows: string; entries: string; keys: string }]>`
+      SELECT (SELECT count(*) FROM budgetd.journal) AS rows,
+        (SELECT coalesce(sum(h.seq), 0) FROM budgetd.tree_heads h) AS entries,
+        (SELECT count(*) FROM budgetd.idempotency_keys) AS keys`;
+    return { journalRows: Number(row.rows), entries: Number(row.entries), keys: Number(row.keys) };
+  } finally {
+    await sql.end();
+  }
+}
+
+function addressOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    child.stdout?.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      const found = /gRPC on (\S+?),/.exec(text)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+    child.once('exit', (code) => reject(new Error(`the service ended with ${code}`)));
+  });
+}
+
+async function residentMb(pid: number): Promise<number> {
+  const { readFile } = await import('node:fs/promises');
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1_024);
+}
+
+function stop(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    child.removeAllListeners('exit');
+    child.once('exit', () => resolve());
+    child.kill('SIGTERM');
+  });
+}

@@ -1,0 +1,91 @@
+// A batch is a fold: commands decided together answer and leave behind exactly what they would one by one, and a batch
+// that is taken back leaves nothing.
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { Answer } from '../../src/kernel/answer.ts';
+import type { Command } from '../../src/kernel/command.ts';
+import { decideTree, type Submitted } from '../../src/lane/batch.ts';
+import { CachedTree } from '../../src/lane/cached-tree.ts';
+import { commitTo } from '../../src/lane/commitment.ts';
+import { GENESIS_HASH } from '../../src/store/port.ts';
+import { arbitraryStory, type Story, StoryTeller } from '../support/arbitrary-steps.ts';
+import { Commands } from '../support/commands.ts';
+import { START_MS } from '../support/kernel-driver.ts';
+import { pictureOf } from '../support/picture-of.ts';
+
+const wholeTree = (make: Commands) =>
+  new CachedTree(make.treeId, {
+    head: { seq: 0, hash: GENESIS_HASH, atMs: 0 },
+    projectedSeq: 0,
+    budgetCount: 0,
+    budgets: [],
+    reservations: [],
+    leasesThroughMs: Number.MAX_SAFE_INTEGER,
+    tail: [],
+    quarantine: undefined,
+  });
+
+function submitted(command: Command): Submitted {
+  const ignore = () => undefined;
+  // Keys need no search: the journal is all in memory.
+  const flags = { attempts: 0, keyChecked: true, alone: false, sinceMs: 0 };
+  return { treeId: command.treeId, command, resolve: ignore, reject: ignore, ...flags };
+}
+
+/** Decides the story's commands, all that come between two steps of time in batches of `batchSize`. */
+function playInBatches(story: Story, batchSize: number, rehearse: boolean) {
+  const make = new Commands();
+  const teller = new StoryTeller(make);
+  const tree = wholeTree(make);
+  const answers: Answer[] = [];
+  let nowMs = START_MS;
+  let waiting: Command[] = [];
+  const flush = () => {
+    for (; waiting.length > 0; waiting = waiting.slice(batchSize)) {
+      const items = waiting.slice(0, batchSize).map(submitted);
+      const context = { nowMs, graceMs: story.graceMs, commit: commitTo };
+      if (rehearse) {
+        decideTree(tree, items, context);
+        tree.state.rollback();
+      }
+      const { entries, answered, failed, parked, unsearched } = decideTree(tree, items, context);
+      expect({ failed, unsearched, parked: parked.map(({ missing }) => missing) }).toEqual({
+        failed: [],
+        unsearched: [],
+        parked: [],
+      });
+      answers.push(...answered.map(({ answer }) => answer));
+      tree.committed({ seq: tree.state.position.seq, hash: GENESIS_HASH, atMs: nowMs }, entries);
+    }
+  };
+  // Nothing can be loaded here: what is not there is known to be absent.
+  const opening = teller.opening(story);
+  tree.noteAbsent({ paths: opening.flatMap((each) => ('budget' in each ? [each.budget] : [])), reservationIds: [], leases: false });
+  waiting.push(...opening);
+  for (const step of story.steps) {
+    if (step.do === 'advance') {
+      flush();
+      nowMs += step.ms;
+    }
+    const command = teller.commandOf(step);
+    if (command === undefined) continue;
+    if ('id' in command) tree.noteAbsent({ paths: [], reservationIds: [command.id], leases: false });
+    if (command.kind === 'Renew') {
+      tree.noteAbsent({ paths: [], reservationIds: command.renewals.map(({ id }) => id), leases: false });
+    }
+    waiting.push(command);
+  }
+  flush();
+  return { answers, picture: pictureOf(tree.state), tail: tree.tail };
+}
+
+it('decided in batches and one by one, with and without a batch taken back before, it is all the same', () => {
+  fc.assert(
+    fc.property(arbitraryStory(40), fc.integer({ min: 2, max: 12 }), (story, batchSize) => {
+      const oneByOne = playInBatches(story, 1, false);
+      expect(playInBatches(story, batchSize, false)).toEqual(oneByOne);
+      expect(playInBatches(story, batchSize, true)).toEqual(oneByOne);
+    }),
+    { numRuns: 80 },
+  );
+});

@@ -1,0 +1,170 @@
+// The hot statements look rows up by index whatever the statistics say: on tables never analysed, analysed while they
+// were empty, and analysed when all but a row had been deleted. Counted by the server's own statistics: no table is
+// scanned, and no more rows are touched than the call concerns.
+import postgres from 'postgres';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { appendBatch } from '../../src/store/append.ts';
+import { loadTree } from '../../src/store/load.ts';
+import { projectBatch } from '../../src/store/project.ts';
+import { findKeys, readEntries } from '../../src/store/read-journal.ts';
+import { type Runs, SERVICE_ROLE, type Sql } from '../../src/store/sql-client.ts';
+import { holdWriterLease } from '../../src/store/writer-lease.ts';
+import { createDatabase, type TestDatabase } from '../support/postgres.ts';
+import {
+  digest,
+  granted,
+  held,
+  NO_HEAD,
+  path,
+  renewed,
+  rid,
+  START_MS,
+  settled,
+  threeLevels,
+  tree,
+} from './sample-entries.ts';
+
+const ROW_COUNT = 20_000;
+// The calls below concern a dozen rows in each table; a scan would touch thousands.
+const TOUCHED_MAX = 60;
+
+const TABLES = [
+  'tree_heads',
+  'journal',
+  'idempotency_keys',
+  'personal',
+  'projection_heads',
+  'budgets',
+  'counters',
+  'reservations',
+];
+
+const FILL = `
+  INSERT INTO budgetd.tree_heads SELECT 't' || i, 1, sha256(int4send(i)), 1, 0, sha256('') FROM generate_series(1, ${ROW_COUNT}) i;
+  INSERT INTO budgetd.journal SELECT 't' || i, 1, 1, now(), 1, sha256(''), sha256(int4send(i)), '[]' FROM generate_series(1, ${ROW_COUNT}) i;
+  INSERT INTO budgetd.idempotency_keys SELECT 't' || i % 10, substr(sha256(int4send(i)), 1, 16), 1, now() FROM generate_series(1, ${ROW_COUNT}) i;
+  INSERT INTO budgetd.personal SELECT 't' || i % 10, i, '', '', '{}' FROM generate_series(1, ${ROW_COUNT}) i;
+  INSERT INTO budgetd.projection_heads SELECT 't' || i, 1, 1, 1, i FROM generate_series(1, ${ROW_COUNT}) i;
+  INSERT INTO budgetd.budgets (tree, budget_no, parent_no, path, uncapped, def)
+    SELECT 't' || i % 10, i, 1, 't' || i % 10 || '/' || i, false, '{}' FROM generate_series(1, ${ROW_COUNT}) i;
+  INSERT INTO budgetd.counters SELECT 't' || i % 10, i, 0, 0, 0, 0, 0, 0 FROM generate_series(1, ${ROW_COUNT}) i;
+  INSERT INTO budgetd.reservations SELECT 't' || i % 10, 'r' || i, i, '{1,0,0}', 1, '', 1, NULL, 'ACTIVE',
+    1, 1, 1, 0, 0, 0, 0, 0, i, i, 1, NULL, false, false, false, NULL, '' FROM generate_series(1, ${ROW_COUNT}) i;`;
+const EMPTY = `
+  ALTER TABLE budgetd.journal DISABLE TRIGGER journal_append_only;
+  ${TABLES.map((table) => `DELETE FROM budgetd.${table} WHERE tree <> 't1';`).join('\n')}
+  DELETE FROM budgetd.reservations WHERE id <> 'r1';
+  DELETE FROM budgetd.budgets WHERE budget_no <> 1;
+  DELETE FROM budgetd.counters WHERE budget_no <> 1;
+  DELETE FROM budgetd.personal WHERE seq <> 1;
+  ALTER TABLE budgetd.journal ENABLE TRIGGER journal_append_only;`;
+const REFILL = FILL.replaceAll(/(FROM generate_series[^;]+);/g, '$1 ON CONFLICT DO NOTHING;');
+const ANALYZE = TABLES.map((table) => `ANALYZE budgetd.${table};`).join('\n');
+
+const STATISTICS: readonly (readonly [string, readonly string[]])[] = [
+  ['never analysed', [FILL]],
+  ['analysed while empty', [ANALYZE, FILL]],
+  ['analysed when all but one row had been deleted', [FILL, EMPTY, ANALYZE, REFILL]],
+  ['analysed as they are', [FILL, ANALYZE]],
+];
+
+describe.each(STATISTICS)('on tables %s', (_, steps) => {
+  let database: TestDatabase;
+  let sql: postgres.Sql;
+  let treeCount = 0;
+  let treeId = tree('');
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    const owner = postgres(database.url, { max: 1, onnotice: () => undefined });
+    for (const table of [...TABLES, 'journal_default']) {
+      if (table !== 'journal') await owner.unsafe(`ALTER TABLE budgetd.${table} SET (autovacuum_enabled = off)`);
+    }
+    await owner`SELECT budgetd.ensure_journal_partitions(3)`;
+    for (const step of steps) await owner.unsafe(step).simple();
+    await owner.end();
+    sql = postgres(database.url, {
+      max: 1,
+      fetch_types: false,
+      onnotice: () => undefined,
+      connection: { role: SERVICE_ROLE, default_transaction_isolation: 'serializable' } as object,
+    });
+    await holdWriterLease({ run: (work) => work(sql) }, 'test', '', undefined, 3_600_000);
+  });
+  afterAll(async () => {
+    await sql?.end();
+    await database?.drop();
+  });
+  beforeEach(() => {
+    treeCount += 1;
+    treeId = tree(`fresh-${treeCount}`);
+  });
+
+  /** Runs work in one transaction and tells what it did to each table: scans, and rows touched. */
+  async function touched(work: (runs: Runs) => Promise<unknown>) {
+    const counts = async (tx: postgres.TransactionSql) => {
+      const rows = await tx<{ name: string; scans: number; rows: number }[]>`
+        SELECT relname AS name, seq_scan::integer AS scans, (seq_tup_read + coalesce(idx_tup_fetch, 0))::integer AS rows
+        FROM pg_stat_xact_user_tables WHERE schemaname = 'budgetd'`;
+      return new Map(rows.map((row) => [row.name, row]));
+    };
+    let scanned: string[] = [];
+    let rowCountMax = 0;
+    await sql.begin(async (tx) => {
+      const before = await counts(tx);
+      await work({ run: (query) => query(tx as unknown as Sql) });
+      const after = [...(await counts(tx)).values()];
+      scanned = after.filter(({ name, scans }) => scans > (before.get(name)?.scans ?? 0)).map(({ name }) => name);
+      rowCountMax = Math.max(...after.map(({ name, rows }) => rows - (before.get(name)?.rows ?? 0)));
+    });
+    return { scanned, rowCountMax };
+  }
+
+  const onRun = () => ({ path: `${treeId}/team/run`, nos: [1, 2, 3] });
+  const hold = held(1n, START_MS + 50_000);
+  const life = () => [
+    ...threeLevels(treeId),
+    granted({ seq: 4, key: 'a', personal: { actingFor: 'x' } }, rid('a'), onRun(), hold),
+    granted({ seq: 5, key: 'b' }, rid('b'), onRun(), hold),
+  ];
+  const later = () => [
+    settled({ seq: 6, key: 'c' }, rid('a'), [1, 2, 3], hold),
+    renewed({ seq: 7 }, [[rid('b'), hold, START_MS + 60_000]]),
+  ];
+  const few = { scanned: [], rowCountMax: expect.toSatisfy((count: number) => count <= TOUCHED_MAX) };
+
+  it('append, load, key search, reading and projecting touch only their own rows', async () => {
+    const entries = life();
+    const appended = await touched((runs) => appendBatch(runs, 1, [{ treeId, expected: NO_HEAD, entries }]));
+    expect(appended).toStrictEqual(few);
+    const { head } = await loadTree(
+      { run: (work) => work(sql) },
+      { treeId, paths: [], reservationIds: [], leases: undefined, withTail: false },
+    );
+    expect(head.seq).toBe(5);
+    expect(await touched((runs) => appendBatch(runs, 1, [{ treeId, expected: head, entries: later() }]))).toStrictEqual(
+      few,
+    );
+    const request = {
+      treeId,
+      paths: [path(`${treeId}/team/run`)],
+      reservationIds: [rid('a')],
+      leases: { afterReclaimMs: 0, countMax: 5 },
+      withTail: true,
+    };
+    expect(await touched((runs) => loadTree(runs, request))).toStrictEqual(few);
+    expect(await touched((runs) => findKeys(runs, treeId, [digest('a'), digest('no')]))).toStrictEqual(few);
+    expect(await touched((runs) => readEntries(runs, treeId, 2, 10))).toStrictEqual(few);
+    expect(await touched((runs) => projectBatch(runs, [{ treeId, entries }]))).toStrictEqual(few);
+    expect(await touched((runs) => projectBatch(runs, [{ treeId, entries: later() }]))).toStrictEqual(few);
+    expect(await touched((runs) => loadTree(runs, { ...request, withTail: false }))).toStrictEqual(few);
+  });
+
+  it('and a scan would be seen', async () => {
+    const seen = await touched((runs) =>
+      runs.run((tx) => tx`SELECT count(*) FROM budgetd.reservations WHERE holder = 'x'`),
+    );
+    expect(seen.scanned).toStrictEqual(['reservations']);
+    expect(seen.rowCountMax).toBeGreaterThan(TOUCHED_MAX);
+  });
+});

@@ -1,0 +1,34 @@
+// What every store promises, told once and run over each of them. A store that passes can stand in for any other.
+import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
+import { describeAppend } from './contract-append.ts';
+import { describeLease } from './contract-lease.ts';
+import { describeLoad } from './contract-load.ts';
+import { describeProject } from './contract-project.ts';
+import { describeReads } from './contract-reads.ts';
+import { ContractWorld, type FullStore } from './contract-world.ts';
+
+/** A store under test, and how to let it go. */
+export interface StoreUnderTest {
+  readonly store: FullStore;
+  close(): Promise<void>;
+}
+
+/** Runs the contract over a store that is empty at first. */
+export function describeStoreContract(name: string, open: () => Promise<StoreUnderTest>): void {
+  describe(`${name} keeps the store's contract:`, () => {
+    const world = new ContractWorld();
+    let opened: StoreUnderTest | undefined;
+    beforeAll(async () => {
+      opened = await open();
+      await world.enter(opened.store);
+    });
+    afterAll(() => opened?.close());
+    beforeEach(() => world.nextTree());
+
+    describeAppend(world);
+    describeProject(world);
+    describeLoad(world);
+    describeReads(world);
+    describeLease(world);
+  });
+}

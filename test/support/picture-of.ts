@@ -1,0 +1,18 @@
+// A tree's state as plain data in a fixed order, so that two states can be compared whole. Stands alone since maps keep the
+// order of insertion, which is no part of what a state says.
+import type { TreeState } from '../../src/kernel/tree-state.ts';
+
+/** Everything that `state` holds. `digests`: keys to ask for, since a state does not list those it remembers. */
+export function pictureOf(state: TreeState, digests: readonly string[] = []) {
+  const byNo = [...state.budgets()].sort((a, b) => a.def.no - b.def.no);
+  const byId = [...state.reservations()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  return {
+    position: state.position,
+    budgets: byNo,
+    byPath: byNo.map(({ def }) => state.budgetAt(def.path)?.def.no),
+    reservations: byId,
+    leases: state.due(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER).map(({ id }) => id),
+    counts: state.counts(),
+    remembered: digests.map((digest) => state.remembered(digest)?.seq),
+  };
+}

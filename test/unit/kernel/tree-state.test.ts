@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { apply } from '../../../src/kernel/apply.ts';
+import type { Entry } from '../../../src/kernel/entry.ts';
+import type { ReservationId } from '../../../src/kernel/names.ts';
+import { KernelDriver } from '../../support/kernel-driver.ts';
+import { pictureOf } from '../../support/picture-of.ts';
+
+function withHold(): { driver: KernelDriver; id: string } {
+  const driver = new KernelDriver();
+  driver.run(driver.make.create('t', { limits: 100 }));
+  return { driver, id: driver.hold('t', 30, { key: 'k', ttlMs: 1_000 }) };
+}
+
+function applyUncommitted(driver: KernelDriver, entries: readonly Entry[]): void {
+  for (const entry of entries) apply(driver.state, entry);
+}
+
+describe('rollback', () => {
+  it('takes back budgets, reservations, counters, leases, keys and the position', () => {
+    const { driver, id } = withHold();
+    const before = pictureOf(driver.state);
+    const { make, state } = driver;
+    applyUncommitted(driver, driver.decide(make.create('t/c', { key: 'c' })).entries);
+    applyUncommitted(driver, driver.decide(make.reserve('t/c', 5, { key: 'x', ttlMs: 500 })).entries);
+    applyUncommitted(driver, driver.decide(make.renew(id, 9_000)).entries);
+    applyUncommitted(driver, driver.decide(make.settle(id, 3, { key: 's' })).entries);
+    expect(pictureOf(state)).not.toEqual(before);
+    state.rollback();
+    expect(pictureOf(state)).toEqual(before);
+    expect(state.due(driver.nowMs + 1_000, 9)).toMatchObject([{ id }]);
+    expect(state.budgetAt('t/c' as never)).toBeUndefined();
+  });
+
+  it('after a commit has nothing to take back', () => {
+    const { driver } = withHold();
+    const before = pictureOf(driver.state);
+    driver.state.rollback();
+    expect(pictureOf(driver.state)).toEqual(before);
+  });
+
+  it('to a savepoint keeps what came before it', () => {
+    const { driver, id } = withHold();
+    const { make, state } = driver;
+    applyUncommitted(driver, driver.decide(make.extend(id, 10, { key: 'e' })).entries);
+    const between = pictureOf(state);
+    const savepoint = state.savepoint();
+    applyUncommitted(driver, driver.decide(make.settle(id, 3, { key: 's' })).entries);
+    applyUncommitted(driver, driver.decide(make.create('t/c')).entries);
+    state.rollbackTo(savepoint);
+    expect(pictureOf(state)).toEqual(between);
+  });
+
+  it('lets a budget be made again elsewhere under the same number', () => {
+    const { driver } = withHold();
+    const { make, state } = driver;
+    applyUncommitted(driver, driver.decide(make.create('t/a')).entries);
+    applyUncommitted(driver, driver.decide(make.reserve('t/a', 1)).entries);
+    state.rollback();
+    driver.run(make.create('t/b', { limits: 10 }));
+    driver.run(make.create('t/b/c', { limits: 5 }));
+    driver.hold('t/b/c', 5);
+    expect(driver.balances('t/b')).toMatchObject({ held: 5n });
+    expect(driver.balances('t')).toMatchObject({ held: 35n });
+  });
+});
+
+describe('eviction', () => {
+  it('forgets a reservation and its lease, and nothing where it is not there', () => {
+    const { driver, id } = withHold();
+    driver.state.evictReservation('nowhere000' as ReservationId);
+    driver.state.evictReservation(id as ReservationId);
+    expect(driver.state.reservation(id as ReservationId)).toBeUndefined();
+    expect(driver.state.due(driver.nowMs + 10_000, 9)).toEqual([]);
+  });
+
+  it('forgets the oldest keys first', () => {
+    const { driver } = withHold();
+    const late = driver.make.reserve('t', 1, { key: 'late' });
+    driver.run(late);
+    driver.state.evictRemembered(1);
+    expect(driver.state.counts()).toEqual({ budgets: 1, reservations: 2, remembered: 1 });
+    expect(driver.state.remembered(late.key?.digest ?? '')).toBeDefined();
+    driver.state.evictRemembered(0);
+    expect(driver.state.counts().remembered).toBe(0);
+  });
+});
