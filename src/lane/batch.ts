@@ -20,8 +20,6 @@ export interface Submitted {
   attempts: number;
   /** The journal was searched for its key: if it is not remembered now, it is fresh. */
   keyChecked: boolean;
-  /** Decided in a batch of its own, since a batch with it failed for a reason of its own. */
-  alone: boolean;
   /** When it came, by the monotonic clock. */
   readonly sinceMs: number;
 }
@@ -46,11 +44,10 @@ export class CorruptTreeError extends Error {
   override readonly name = 'CorruptTreeError';
 }
 
-/** Whether an error says that a tree's own records are at fault: they can't be read, or do not fit together. */
-export function isCorrupt(error: unknown): boolean {
-  if (error instanceof CorruptTreeError || error instanceof InvariantError) return true;
-  // Stores throw it; it is known by its name, since the lane sees no more of a store than its port.
-  return error instanceof Error && error.name === 'CorruptJournalError';
+/** Whether what came of a load says that the tree's records are at fault: they can't be read, or do not fit together. */
+export function isCorrupt(error: unknown): error is Error {
+  // Stores throw CorruptJournalError; it is known by its name, since the lane sees no more of a store than its port.
+  return error instanceof InvariantError || (error instanceof Error && error.name === 'CorruptJournalError');
 }
 
 /** Decides `items` in order. Throws CorruptTreeError where the lapses that are due can't be recorded. */

@@ -52,7 +52,10 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     address: options.address,
     storeClock,
     log,
-    onLead: () => lane.reset(),
+    onLead: () => {
+      lane.reset();
+      projector.takeUpLeftOver();
+    },
     onLost: () => lane.reset(),
     monotonicMs,
     sleep: sleepBetweenRounds,
@@ -89,7 +92,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     submit,
     nowMs: () => clock.nowMs(),
     newReservationId: () => newReservationId(clock.nowMs()),
-    catchUp: (treeId) => catchUp(lane, projector, isLeader, treeId),
+    catchUp: (treeId) => catchUp({ lane, projector, reaper, writer }, treeId),
     status: () => statusOf(lane, writer, projector),
     async stop() {
       stopping.abort();
@@ -101,13 +104,16 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
   };
 }
 
-async function catchUp(
-  lane: Lane,
-  projector: Projector,
-  isLeader: () => boolean,
-  treeId: TreeId | undefined,
-): Promise<Refusal | undefined> {
-  if (!isLeader()) return refusals.notLeader('');
+interface Parts {
+  readonly lane: Lane;
+  readonly projector: Projector;
+  readonly reaper: Reaper;
+  readonly writer: Writer;
+}
+
+async function catchUp(parts: Parts, treeId: TreeId | undefined): Promise<Refusal | undefined> {
+  const { lane, projector, reaper, writer } = parts;
+  if (writer.epoch === undefined) return refusals.notLeader(writer.leaderAddress);
   if (treeId !== undefined) {
     for (;;) {
       const answer = await lane.submit(expireCommand(treeId));
@@ -117,6 +123,8 @@ async function catchUp(
   }
   try {
     await projector.catchUp(treeId);
+    // What is due in all trees is looked for in the projection, so it comes after it and before it.
+    if (treeId === undefined && (await reaper.round()) > 0) await projector.catchUp(undefined);
   } catch (error) {
     if (error instanceof StoreUnavailableError) return refusals.storeUnavailable();
     throw error;

@@ -13,7 +13,7 @@ import type { TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
 import { type AppendResult, type Store, StoreUnavailableError, type TreeAppend } from '../store/port.ts';
 import { Appender } from './appender.ts';
-import { CorruptTreeError, decideTree, type Submitted, type TreeBatch } from './batch.ts';
+import { CorruptTreeError, decideTree, isCorrupt, type Submitted, type TreeBatch } from './batch.ts';
 import { mergeMissing, needsOf } from './cached-tree.ts';
 import type { Clock } from './clock.ts';
 import { FairQueue } from './fair-queue.ts';
@@ -64,7 +64,8 @@ export class Lane {
   readonly cache: TreeCache;
   readonly #searches: KeySearch;
   readonly #appender: Appender;
-  #state: 'idle' | 'running' | 'stopped' = 'idle';
+  #state: 'idle' | 'running' = 'idle';
+  #stopping = false;
   readonly #idle: (() => void)[] = [];
 
   constructor(deps: LaneDeps) {
@@ -102,7 +103,6 @@ export class Lane {
         reject,
         attempts: 0,
         keyChecked: false,
-        alone: false,
         sinceMs: this.#deps.monotonicMs(),
       };
       this.#queue.push(item)?.resolve(refusals.overloaded('too many commands wait'));
@@ -112,20 +112,20 @@ export class Lane {
 
   /** Refuses everything new and resolves when what was let in is answered. */
   async stop(): Promise<void> {
+    this.#stopping = true;
     const running = this.#state === 'running' || this.depth > 0;
     if (running) await new Promise<void>((resolve) => this.#idle.push(resolve));
-    this.#state = 'stopped';
     this.#appender.stop();
   }
 
-  /** Forgets all cached state and refuses what waits: this process has just stopped or started to be the writer. */
+  /** Forgets all cached state: this process has just stopped or started to be the writer. What waits is judged afresh. */
   reset(): void {
-    for (const { treeId } of [...this.cache.trees()]) this.cache.drop(treeId);
+    this.cache.reset();
     this.#quarantined.clear();
   }
 
   #refusalAtTheDoor(command: Command): Refusal | undefined {
-    if (this.#state === 'stopped') return refusals.stopping();
+    if (this.#stopping) return refusals.stopping();
     if (this.#deps.epoch() === undefined) return refusals.notLeader(this.#deps.leaderAddress());
     if (this.#appender.storeDown) return refusals.storeUnavailable();
     const why = this.#quarantined.get(command.treeId);
@@ -143,7 +143,7 @@ export class Lane {
       this.#run().catch((error: unknown) => {
         this.#deps.log('error', 'the lane failed', { error });
         for (const item of this.#takeAll()) item.reject(error);
-        this.#state = 'idle';
+        this.#rest();
       });
     });
   }
@@ -153,8 +153,17 @@ export class Lane {
       this.#takeArrivals();
       const items = this.#nextBatch();
       if (items.length === 0) break;
-      await this.#decideAndAppend(items);
+      try {
+        await this.#decideAndAppend(items);
+      } catch (error) {
+        for (const item of items) item.reject(error);
+        throw error;
+      }
     }
+    this.#rest();
+  }
+
+  #rest(): void {
     this.#state = 'idle';
     if (this.depth === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
@@ -206,9 +215,8 @@ export class Lane {
         this.#setAside(batch);
         batches.push(batch);
       } catch (error) {
-        if (!(error instanceof CorruptTreeError)) throw error;
-        this.quarantine(treeId, error.message, error);
-        for (const item of own) item.resolve(refusals.treeQuarantined(treeId, error.message));
+        if (error instanceof CorruptTreeError) this.#refuseCorrupt(treeId, own, error);
+        else this.#failTree(treeId, own, error);
       }
     }
     return batches;
@@ -230,7 +238,6 @@ export class Lane {
       );
     }
     if (batch.unsearched.length > 0) this.#searches.search(treeId, batch.unsearched);
-    this.#queue.putBack(treeId, batch.deferred);
   }
 
   #conclude(live: readonly TreeBatch[], result: AppendResult): void {
@@ -251,9 +258,10 @@ export class Lane {
         return;
       case 'key_exists':
         this.#takeBack(live);
-        for (const { tree, answered } of live) {
+        for (const { tree, answered, deferred } of live) {
           const unchecked = answered.map(({ item }) => item);
           if (unchecked.length > 0) this.#searches.search(tree.treeId, unchecked);
+          this.#queue.putBack(tree.treeId, deferred);
         }
     }
   }
@@ -268,7 +276,10 @@ export class Lane {
       tree.state.evictRemembered(this.cache.rememberedCountMax);
       this.#deps.onCommitted(tree.treeId, entries.length);
     }
-    for (const { answered } of live) for (const { item, answer } of answered) item.resolve(answer);
+    for (const { tree, answered, deferred } of live) {
+      for (const { item, answer } of answered) item.resolve(answer);
+      this.#queue.putBack(tree.treeId, deferred);
+    }
     this.cache.trim();
   }
 
@@ -277,18 +288,18 @@ export class Lane {
   }
 
   #answerAll(live: readonly TreeBatch[], refusal: Refusal): void {
-    for (const { answered } of live) for (const { item } of answered) item.resolve(refusal);
+    for (const batch of live) for (const item of itemsOf(batch)) item.resolve(refusal);
   }
 
   #tryAgain(live: readonly TreeBatch[]): void {
-    for (const { tree, answered } of live) {
+    for (const batch of live) {
       const again: Submitted[] = [];
-      for (const { item } of answered) {
+      for (const item of itemsOf(batch)) {
         item.attempts += 1;
         if (item.attempts < ATTEMPTS_MAX) again.push(item);
         else item.resolve(refusals.contention());
       }
-      this.#queue.putBack(tree.treeId, again);
+      this.#queue.putBack(batch.tree.treeId, again);
     }
   }
 
@@ -300,15 +311,22 @@ export class Lane {
 
   // A fault that is neither a race nor an outage. One command alone is refused with it; several are decided one by one.
   #takeApart(live: readonly TreeBatch[], error: unknown): void {
-    const items = live.flatMap(({ answered }) => answered.map(({ item }) => item));
+    const items = live.flatMap(itemsOf);
     this.#deps.log('error', 'a batch failed', { commands: items.length, error });
-    for (const item of items) {
-      if (item.alone) item.reject(error);
-      else {
-        item.alone = true;
-        this.#alone.push(item);
-      }
-    }
+    if (live.length === 1 && items.length === 1) items[0]?.reject(error);
+    else this.#alone.push(...items);
+  }
+
+  // A fault that is not in the tree's records: its commands fail with it, and the next ones start from the store.
+  #failTree(treeId: TreeId, items: readonly Submitted[], error: unknown): void {
+    this.#deps.log('error', 'commands on a tree failed', { treeId, error });
+    this.cache.drop(treeId);
+    for (const item of items) item.reject(error);
+  }
+
+  #refuseCorrupt(treeId: TreeId, items: readonly Submitted[], error: Error): void {
+    this.quarantine(treeId, error.message, error);
+    for (const item of items) item.resolve(refusals.treeQuarantined(treeId, error.message));
   }
 
   /** Puts a tree out of service, and writes that down: its records do not agree. */
@@ -324,14 +342,14 @@ export class Lane {
   #takeArrivals(): void {
     const { ready, failed, quarantined } = this.cache.takeArrivals();
     for (const { treeId, items } of ready) this.#queue.putBack(treeId, items);
-    for (const { items, error } of failed) this.#loadFailed(items, error);
+    for (const { treeId, items, error } of failed) this.#loadFailed(treeId, items, error);
     for (const { treeId, items, why } of quarantined) {
       this.#quarantined.set(treeId, why);
       for (const item of items) item.resolve(refusals.treeQuarantined(treeId, why));
     }
     for (const { treeId, items, outcome } of this.#searches.takeArrivals()) {
       if ('error' in outcome) {
-        this.#loadFailed(items, outcome.error);
+        this.#loadFailed(treeId, items, outcome.error);
         continue;
       }
       const tree = this.cache.get(treeId);
@@ -344,19 +362,22 @@ export class Lane {
     }
   }
 
-  #loadFailed(items: readonly Submitted[], error: unknown): void {
-    if (!(error instanceof StoreUnavailableError)) {
-      this.#deps.log('error', 'records could not be read', { error });
-      for (const item of items) item.reject(error);
-      return;
-    }
-    this.#appender.readFailed();
-    for (const item of items) item.resolve(refusals.storeUnavailable());
+  #loadFailed(treeId: TreeId, items: readonly Submitted[], error: unknown): void {
+    if (error instanceof StoreUnavailableError) {
+      this.#appender.readFailed();
+      for (const item of items) item.resolve(refusals.storeUnavailable());
+    } else if (isCorrupt(error)) this.#refuseCorrupt(treeId, items, error);
+    else this.#failTree(treeId, items, error);
   }
 
   #takeAll(): Submitted[] {
     return [...this.#queue.drain(), ...this.#alone.splice(0), ...this.cache.drain(), ...this.#searches.drain()];
   }
+}
+
+// Commands that wait for this batch: those decided in it, and those for which there were too many lapses to record first.
+function itemsOf({ answered, deferred }: TreeBatch): Submitted[] {
+  return [...answered.map(({ item }) => item), ...deferred];
 }
 
 function groupByTree(items: readonly Submitted[]): Map<TreeId, Submitted[]> {

@@ -40,6 +40,7 @@ export class Projector {
   #backlogCount = 0;
   #turn: Promise<void> = Promise.resolve();
   #running = false;
+  #lookForLeftOver = true;
   #loop: Promise<void> = Promise.resolve();
 
   constructor(deps: ProjectorDeps) {
@@ -62,6 +63,11 @@ export class Projector {
   note(treeId: TreeId, count: number): void {
     this.#backlogCount += count;
     if (!this.#behind.has(treeId)) this.#behind.set(treeId, this.#deps.monotonicMs());
+  }
+
+  /** Has the next round take up what another process left when it stopped to be the writer. */
+  takeUpLeftOver(): void {
+    this.#lookForLeftOver = true;
   }
 
   /** Starts the rounds; also takes up what an earlier process left. */
@@ -87,27 +93,37 @@ export class Projector {
    * Resolves when the entries that a tree (all trees, if undefined) has now are projected. Throws StoreUnavailableError.
    */
   async catchUp(treeId: TreeId | undefined): Promise<void> {
-    const turn = this.#turn.then(async () => {
-      if (treeId === undefined) await this.#takeLeftOver();
-      const trees = treeId === undefined ? [...this.#behind.keys()] : [treeId];
-      for (let at = 0; at < trees.length; at += LEFT_OVER_COUNT_MAX) {
-        await this.#project(trees.slice(at, at + LEFT_OVER_COUNT_MAX));
-      }
-    });
+    const turn = this.#turn.then(() => (treeId === undefined ? this.#catchUpAll() : this.#project([treeId])));
     this.#turn = turn.catch(() => undefined);
     await turn;
   }
 
+  // Page after page of what is left over, until one brings no tree that was not seen: a busy tree is behind again at once.
+  async #catchUpAll(): Promise<void> {
+    const seen = new Set<TreeId>();
+    for (;;) {
+      const leftOver = await this.#deps.store.unprojectedTrees(LEFT_OVER_COUNT_MAX);
+      for (const { treeId } of leftOver) this.note(treeId, 0);
+      const hasFresh = leftOver.some(({ treeId }) => !seen.has(treeId));
+      const trees = [...this.#behind.keys()];
+      for (const treeId of trees) seen.add(treeId);
+      for (let at = 0; at < trees.length; at += LEFT_OVER_COUNT_MAX) {
+        await this.#project(trees.slice(at, at + LEFT_OVER_COUNT_MAX));
+      }
+      if (!hasFresh || leftOver.length < LEFT_OVER_COUNT_MAX) return;
+    }
+  }
+
   async #run(): Promise<void> {
-    let lookForLeftOver = true;
     while (this.#running) {
       await this.#deps.sleep(ROUND_MS);
       try {
-        if (lookForLeftOver) await this.catchUp(undefined);
-        else if (this.#behind.size > 0) await this.#round();
-        lookForLeftOver = false;
+        if (this.#lookForLeftOver) {
+          this.#lookForLeftOver = false;
+          await this.catchUp(undefined);
+        } else if (this.#behind.size > 0) await this.#round();
       } catch (error) {
-        lookForLeftOver = true;
+        this.#lookForLeftOver = true;
         const level = error instanceof StoreUnavailableError ? 'warn' : 'error';
         this.#deps.log(level, 'the projection could not be brought forward', { error });
       }
@@ -118,10 +134,6 @@ export class Projector {
     const turn = this.#turn.then(() => this.#project([...this.#behind.keys()]));
     this.#turn = turn.catch(() => undefined);
     await turn;
-  }
-
-  async #takeLeftOver(): Promise<void> {
-    for (const { treeId } of await this.#deps.store.unprojectedTrees(LEFT_OVER_COUNT_MAX)) this.note(treeId, 0);
   }
 
   // Pages of entries over many trees, each page one transaction.

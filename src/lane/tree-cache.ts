@@ -80,10 +80,6 @@ export class TreeCache {
     return this.#trees.get(treeId);
   }
 
-  trees(): IterableIterator<CachedTree> {
-    return this.#trees.values();
-  }
-
   /** Forgets a tree whose state is not known for certain any more. */
   drop(treeId: TreeId): void {
     this.#trees.delete(treeId);

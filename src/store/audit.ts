@@ -26,14 +26,14 @@ export interface JournalRow {
 }
 
 /** A remembered key as stored. */
-export interface KeyRow {
+interface KeyRow {
   /** 16 bytes in base64url. */
   readonly digest: string;
   readonly seq: number;
 }
 
 /** Where a tree's journal and its projection stand, in one snapshot. */
-export interface TreeStanding {
+interface TreeStanding {
   /** As the guard says. */
   readonly head: Head;
   readonly projectedSeq: number;

@@ -1,10 +1,11 @@
 // The store in memory, for tests of the rooms around it: the same promises as on PostgreSQL (one contract suite runs over
 // both), and faults on demand that a real database shows only when it is pulled apart.
-import { type BudgetPath, chainOf, type TreeId } from '../kernel/names.ts';
+import { chainOf, type TreeId } from '../kernel/names.ts';
 import { headAfter } from './append.ts';
 import type { Audit } from './audit.ts';
 import { encodeEntries } from './entry-codec.ts';
-import { MemoryTree } from './memory-tree.ts';
+import { MemoryDatabase } from './memory-database.ts';
+import { memoryAudit, memoryReads } from './memory-reads.ts';
 import {
   type AppendResult,
   type DueTree,
@@ -16,26 +17,13 @@ import {
   type TreeAppend,
   type WriterLease,
 } from './port.ts';
-import { pathKey } from './read-models.ts';
-import type { ListBudgetsQuery, ListReservationsQuery, ReadModels } from './reads.ts';
+import type { ReadModels } from './reads.ts';
 
 /** What can happen to an append. `lost_answer`: it commits, and the connection breaks before the answer. */
-export type AppendFault = 'lost_answer' | 'unavailable' | 'conflict';
-
-/** What a memory store keeps; several stores on one of them are replicas on one database. */
-export class MemoryDatabase {
-  readonly trees = new Map<TreeId, MemoryTree>();
-  lease = { epoch: 0, holder: '', address: '', expireMs: 0 };
-
-  tree(treeId: TreeId): MemoryTree {
-    const tree = this.trees.get(treeId) ?? new MemoryTree(treeId);
-    this.trees.set(treeId, tree);
-    return tree;
-  }
-}
+type AppendFault = 'lost_answer' | 'unavailable' | 'conflict';
 
 /** Faults that a test switches on. */
-export interface MemoryFaults {
+interface MemoryFaults {
   /** What happens to the coming appends, first one first; undefined lets one pass. */
   readonly appends: (AppendFault | undefined)[];
   /** While true every method throws StoreUnavailableError. */
@@ -226,76 +214,4 @@ function holdLease(
   }
   const now = database.lease;
   return { epoch: now.epoch, address: now.address, held, storeNowMs, expireMs: now.expireMs };
-}
-
-function memoryReads(database: MemoryDatabase, up: () => void): ReadModels {
-  const budgets = () => [...database.trees.values()].flatMap((tree) => tree.budgets().map(({ def }) => def));
-  return {
-    async listBudgetPaths(query: ListBudgetsQuery) {
-      up();
-      const { parent, recursive, after, countMax } = query;
-      const fits = ({ path }: { readonly path: BudgetPath }) => {
-        if (parent === undefined) return recursive || !path.includes('/');
-        if (path === parent) return true;
-        return path.startsWith(`${parent}/`) && (recursive || !path.slice(parent.length + 1).includes('/'));
-      };
-      return budgets()
-        .filter((def) => fits(def) && (after === undefined || pathKey(def.path) > pathKey(after)))
-        .map((def) => def.path)
-        .sort((a, b) => (pathKey(a) < pathKey(b) ? -1 : 1))
-        .slice(0, countMax);
-    },
-    async listReservations({ treeId, budget, state, holder, after, countMax }: ListReservationsQuery) {
-      up();
-      return database
-        .tree(treeId)
-        .reservations()
-        .filter((r) => r.budget === budget || r.budget.startsWith(`${budget}/`))
-        .filter((r) => state === undefined || r.figures.state === state)
-        .filter((r) => holder === undefined || r.holder === holder)
-        .filter((r) => after === undefined || r.id > after)
-        .slice(0, countMax);
-    },
-    async uncappedRoots(countMax: number) {
-      up();
-      const roots = budgets().filter((def) => def.parentNo === undefined && def.uncapped);
-      return roots
-        .map((def) => def.path)
-        .sort()
-        .slice(0, countMax);
-    },
-    async databaseInfo() {
-      up();
-      return { version: 'memory', schemaVersion: 0 };
-    },
-  };
-}
-
-function memoryAudit(database: MemoryDatabase): Audit {
-  return {
-    async *treeIds() {
-      yield* [...database.trees.values()]
-        .filter((tree) => tree.head.seq > 0)
-        .map((tree) => tree.treeId)
-        .sort();
-    },
-    async readStanding(treeId) {
-      const tree = database.tree(treeId);
-      const { head, projectedSeq, budgetCount, quarantine } = tree;
-      return head.seq === 0 ? undefined : { head, projectedSeq, budgetCount, quarantine };
-    },
-    async *readRows(treeId, afterSeq) {
-      yield* database.tree(treeId).rows.filter((row) => row.lastSeq > afterSeq);
-    },
-    async *readBudgets(treeId) {
-      yield* database.tree(treeId).budgets();
-    },
-    async *readReservations(treeId) {
-      yield* database.tree(treeId).reservations();
-    },
-    async *readKeys(treeId) {
-      const keys = [...database.tree(treeId).keys];
-      yield* keys.map(([digest, seq]) => ({ digest, seq })).sort((a, b) => (a.digest < b.digest ? -1 : 1));
-    },
-  };
 }

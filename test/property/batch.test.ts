@@ -28,7 +28,7 @@ const wholeTree = (make: Commands) =>
 function submitted(command: Command): Submitted {
   const ignore = () => undefined;
   // Keys need no search: the journal is all in memory.
-  const flags = { attempts: 0, keyChecked: true, alone: false, sinceMs: 0 };
+  const flags = { attempts: 0, keyChecked: true, sinceMs: 0 };
   return { treeId: command.treeId, command, resolve: ignore, reject: ignore, ...flags };
 }
 

@@ -40,16 +40,6 @@ export async function createDatabase(options: { readonly empty?: boolean } = {})
   };
 }
 
-/** Runs work with a migrated database and drops it. */
-export async function withDatabase<T>(work: (database: TestDatabase) => Promise<T>): Promise<T> {
-  const database = await createDatabase();
-  try {
-    return await work(database);
-  } finally {
-    await database.drop();
-  }
-}
-
 /** Starts the server for processes that this one will start; they find it in their environment. */
 export async function startPostgres(): Promise<void> {
   own ??= startServer();
