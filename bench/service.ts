@@ -62,7 +62,8 @@ export async function callOnce<I extends DescMessage, O extends DescMessage>(
         (message: MessageShape<I>) => Buffer.from(toBinary(method.input, message)),
         (bytes: Buffer) => fromBinary(method.output, bytes),
         create(method.input, request),
-        (error, reply) => (error === null && reply !== undefined ? resolve(reply) : reject(error)),
+        (error, reply) =>
+          reply === undefined ? reject(error ?? new Error('an answer without a message')) : resolve(reply),
       );
     });
   } finally {

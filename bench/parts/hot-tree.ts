@@ -12,17 +12,17 @@ const AMOUNT_MICROS = 1_000_000_000_000_000n;
 const WARM_UP_MS = 2_000;
 
 /** Names of yardstick figures, as other parts look them up. */
-export const YARDSTICK_HOT = 'yardstick, one hot tree, 64 connections';
-export const YARDSTICK_ALONE = 'yardstick, alone';
-export const YARDSTICK_SPREAD = 'yardstick, 1,000 trees, 64 connections';
+const YARDSTICK_HOT = 'yardstick, one hot tree, 64 connections';
+const YARDSTICK_ALONE = 'yardstick, alone';
+const YARDSTICK_SPREAD = 'yardstick, 1,000 trees, 64 connections';
 
 /** The path of a tree's leaf. */
-export function leafOf(tree: string): string {
+function leafOf(tree: string): string {
   return `${tree}/team/run`;
 }
 
 /** Makes three levels with two limits each. */
-export async function createTree(address: string, tree: string): Promise<void> {
+async function createTree(address: string, tree: string): Promise<void> {
   for (const budget of [tree, `${tree}/team`, leafOf(tree)]) {
     await callOnce(address, BudgetService.method.createBudget, {
       budget: {
@@ -35,7 +35,7 @@ export async function createTree(address: string, tree: string): Promise<void> {
 }
 
 /** Runs a load and counts the rows that it left. */
-export async function measure(
+async function measure(
   databaseUrl: string,
   kind: LoadKind,
   plan: Omit<LoadPlan, 'warmUpMs' | 'keyPrefix'>,
@@ -50,7 +50,7 @@ export async function measure(
 }
 
 /** A yardstick's report as a figure. */
-export function yardstickFigure(name: string, report: YardstickReport): Figure {
+function yardstickFigure(name: string, report: YardstickReport): Figure {
   return {
     name,
     perSecond: report.perSecond,
@@ -60,7 +60,7 @@ export function yardstickFigure(name: string, report: YardstickReport): Figure {
 }
 
 /** A load's report as a figure, over a yardstick's rate where that was measured. */
-export function loadFigure(
+function loadFigure(
   context: BenchContext,
   name: string,
   report: LoadReport & { readonly note: string },

@@ -37,7 +37,7 @@ export interface PortConfig {
 }
 
 /** Levels of pino. */
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevelName = (typeof LOG_LEVELS)[number];
 
 /** One line of the configuration's documentation; the README and `--help` show the same. */
@@ -127,7 +127,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): S
 }
 
 /** Whether only this machine can reach the address. */
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   if (host === 'localhost' || host === '::1') return true;
   return isIP(host) === 4 && host.startsWith('127.');
 }

@@ -2,7 +2,7 @@
 import type { Answer } from './answer.ts';
 import type { BudgetState } from './budget.ts';
 import type { Command, PersonalFields } from './command.ts';
-import type { Entry, EntryPersonal, Headroom, Revisions } from './entry.ts';
+import type { Entry, EntryPersonal, Revisions } from './entry.ts';
 import type { ReservationId } from './names.ts';
 import { isJournaled, isRemembered, type Refusal } from './refusal.ts';
 import type { TreeState } from './tree-state.ts';
@@ -22,9 +22,6 @@ export interface Decision {
   readonly answer: Answer;
   readonly entries: readonly Entry[];
 }
-
-/** A headroom that says nothing, for answers that looked at no limit. */
-export const NO_HEADROOM: Headroom = { micros: undefined, budget: '', limit: '' };
 
 /** A decision that changes nothing and is not written down. */
 export function answerOnly(answer: Answer): Decision {

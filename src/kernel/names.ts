@@ -11,7 +11,7 @@ export type TreeId = string & { readonly __brand: 'TreeId' };
 export type ReservationId = string & { readonly __brand: 'ReservationId' };
 
 /** Most segments that a path may have (DESIGN, "budget"). */
-export const PATH_DEPTH_MAX = 16;
+const PATH_DEPTH_MAX = 16;
 
 const SEGMENT = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}$/;
 const LOCAL_ID = /^[0-9A-Za-z_-]{10,40}$/;

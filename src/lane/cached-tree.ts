@@ -50,7 +50,10 @@ export class CachedTree {
     this.leasesThroughMs = loaded.leasesThroughMs ?? Number.NEGATIVE_INFINITY;
     this.state = stateOf(treeId, loaded, this.tail);
     const { position } = this.state;
-    invariant(position.seq === loaded.head.seq, `tree ${treeId} ends at ${position.seq}, its journal at ${loaded.head.seq}`);
+    invariant(
+      position.seq === loaded.head.seq,
+      `tree ${treeId} ends at ${position.seq}, its journal at ${loaded.head.seq}`,
+    );
     // Where nothing is left to replay, only the head knows how late it was: time must not go back behind it.
     this.state.advance({ ...position, atMs: loaded.head.atMs });
     this.state.commit();

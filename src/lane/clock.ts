@@ -11,7 +11,7 @@ export interface Clock {
  * A difference from the store's clock that is taken for a fault and not followed. Well above what NTP slews and what a
  * slow round trip hides, well below the shortest default lease of a minute.
  */
-export const CLOCK_JUMP_MAX_MS = 5_000;
+const CLOCK_JUMP_MAX_MS = 5_000;
 
 /** Follows the store's clock. */
 export class StoreClock implements Clock {

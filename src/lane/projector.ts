@@ -14,8 +14,8 @@ const ROUND_MS = 300;
 const PAGE_COUNT_MAX = 4_096;
 
 /** Past this lag, in time or in entries, Reserve is refused until it has caught up. */
-export const LAG_MAX_MS = 30_000;
-export const BACKLOG_COUNT_MAX = 200_000;
+const LAG_MAX_MS = 30_000;
+const BACKLOG_COUNT_MAX = 200_000;
 
 /** Trees that one look for left-over work brings. */
 const LEFT_OVER_COUNT_MAX = 1_000;

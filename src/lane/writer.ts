@@ -6,7 +6,7 @@ import type { StoreClock } from './clock.ts';
 import type { Log } from './log.ts';
 
 /** How long a lease lasts without renewal, by the store's clock. A killed writer is replaced within this and one round. */
-export const LEASE_TTL_MS = 6_000;
+const LEASE_TTL_MS = 6_000;
 
 /** Between two renewals: two may fail before the lease runs out. */
 const ROUND_MS = 1_500;

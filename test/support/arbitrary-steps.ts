@@ -9,7 +9,7 @@ import type { Commands } from './commands.ts';
 export const STORY_PATHS = ['t', 't/a', 't/a/x', 't/b'] as const;
 
 /** Most that a limit or a request of a story comes to: small, so that limits bind often. */
-export const STORY_MICROS_MAX = 120;
+const STORY_MICROS_MAX = 120;
 
 const POLICIES: readonly OnExpiry[] = ['release', 'charge', 'charge_started'];
 

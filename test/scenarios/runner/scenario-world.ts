@@ -47,7 +47,16 @@ export class ScenarioWorld implements CallWorld {
 
   /** Opens the world of a scenario and waits until its service is SERVING. */
   static async open(scenario: Scenario): Promise<ScenarioWorld> {
-    await using undo = new AsyncDisposableStack();
+    const undo = new AsyncDisposableStack();
+    try {
+      return await ScenarioWorld.#open(scenario, undo);
+    } catch (error) {
+      await undo.disposeAsync();
+      throw error;
+    }
+  }
+
+  static async #open(scenario: Scenario, undo: AsyncDisposableStack): Promise<ScenarioWorld> {
     const database = await createDatabase();
     undo.defer(() => database.drop());
     const url = new URL(database.url);
@@ -63,7 +72,6 @@ export class ScenarioWorld implements CallWorld {
     const world = new ScenarioWorld(scenario, database, proxy, service);
     undo.defer(() => world.#rpc.close());
     await world.#untilServing();
-    undo.move();
     return world;
   }
 
