@@ -1,5 +1,4 @@
 // Commands on budgets: create, update, suspend, resume, close, top up. Each entry carries the definition after it, whole.
-import type { BudgetAnswer } from './answer.ts';
 import type { BudgetDef, BudgetState, LimitDef } from './budget.ts';
 import type { CreateBudget, LimitInput, SwitchBudget, TopUp, UpdateBudget } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from './decision.ts';
@@ -194,14 +193,6 @@ function changed(
     addMicros: details.addMicros,
     reason: details.reason ?? '',
   };
-  return { answer: answerAfter(state, entry), entries: [entry] };
-}
-
-// The answer is read off the state as it will be: applied, read, and taken back.
-function answerAfter(state: TreeState, entry: BudgetChange): BudgetAnswer {
-  const savepoint = state.savepoint();
-  state.putBudget(budgetAfter(state.budget(entry.def.no), entry));
-  const answer = readBudget(state, state.mustBudget(entry.def.no), entry.def, false);
-  state.rollbackTo(savepoint);
-  return answer;
+  const after = budgetAfter(state.budget(def.no), entry);
+  return { answer: readBudget(state, after, def, false), entries: [entry] };
 }

@@ -4,7 +4,7 @@ import type { ReservationAnswer } from './answer.ts';
 import type { Expire, Renew, Renewal } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from './decision.ts';
 import type { Entry, Lapse, LeaseMove } from './entry.ts';
-import { headroomAfter, limitRooms, tightest } from './headroom.ts';
+import { headroomAfter, tightest } from './headroom.ts';
 import type { Refusal } from './refusal.ts';
 import { endedRefusal, leaseRefusal, reservationNotFound, suspendedRefusal } from './refuse-state.ts';
 import type { Reservation, ReservationFigures } from './reservation.ts';
@@ -67,7 +67,7 @@ function renewOne(
     kind: 'reservation',
     treeId: state.treeId,
     reservation: { ...reservation, figures },
-    headroom: headroomAfter(tightest(limitRooms(state, reservation.accounts)), 0n),
+    headroom: headroomAfter(tightest(state, reservation.accounts), 0n),
     replayed: false,
     dryRun: false,
   };

@@ -1,6 +1,6 @@
 // Reserve and Extend: the two commands that ask for money.
 
-import type { BudgetState } from './budget.ts';
+import type { Account, BudgetState } from './budget.ts';
 import type { Extend, Reserve } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse, revisionsOf } from './decision.ts';
 import type { Effect, Entry } from './entry.ts';
@@ -26,10 +26,12 @@ export function decideReserve(state: TreeState, command: Reserve, context: Decid
   if (budget === undefined) return answerOnly(budgetNotFound(command.budget));
   const chain = state.chain(budget);
   const accounts = state.accountsOf(budget);
-  const rooms = limitRooms(state, accounts);
+  const binding = tightest(state, accounts);
   const counterRoom = counterRoomMicros(state, accounts);
   const refusal =
-    suspendedRefusal(chain) ?? closedRefusal(chain) ?? amountRefusal(rooms, counterRoom, chain, command.minMicros);
+    suspendedRefusal(chain) ??
+    closedRefusal(chain) ??
+    amountRefusal(state, accounts, binding, counterRoom, command.minMicros);
   if (refusal !== undefined) {
     return refuse(state, command, context, refusal, {
       budget: command.budget,
@@ -39,18 +41,18 @@ export function decideReserve(state: TreeState, command: Reserve, context: Decid
       budgets: chain,
     });
   }
-  return granted(state, command, context, budget, rooms, counterRoom);
+  return granted(state, command, context, chain, binding, counterRoom);
 }
 
 function granted(
   state: TreeState,
   command: Reserve,
   context: DecideContext,
-  budget: BudgetState,
-  rooms: readonly LimitRoom[],
+  chain: readonly BudgetState[],
+  binding: LimitRoom | undefined,
   counterRoom: bigint,
 ): Decision {
-  const binding = tightest(rooms);
+  const budget = chain.at(-1) as BudgetState;
   const grantedMicros = grantable(command.maxMicros, binding, counterRoom);
   const headroom = headroomAfter(binding, grantedMicros);
   const accounts = state.accountsOf(budget);
@@ -81,7 +83,7 @@ function granted(
     type: 'Granted',
     reservation,
     minMicros: command.minMicros,
-    revisions: revisionsOf(state.chain(budget)),
+    revisions: revisionsOf(chain),
     headroom,
     effects: [effect],
   };
@@ -117,7 +119,7 @@ export function decideExtend(state: TreeState, command: Extend, context: DecideC
   const reservation = state.reservation(command.id);
   if (reservation === undefined) return answerOnly(reservationNotFound(state, command.id));
   const chain = state.chain(state.mustBudget(reservation.budgetNo));
-  const rooms = limitRooms(state, reservation.accounts);
+  const binding = tightest(state, reservation.accounts);
   const counterRoom = counterRoomMicros(state, reservation.accounts);
   const refusal =
     leaseRefusal(state, reservation, context.nowMs) ??
@@ -125,7 +127,7 @@ export function decideExtend(state: TreeState, command: Extend, context: DecideC
     suspendedRefusal(chain) ??
     closedRefusal(chain) ??
     requestOverflow(reservation, command.addMicros) ??
-    amountRefusal(rooms, counterRoom, chain, command.minMicros);
+    amountRefusal(state, reservation.accounts, binding, counterRoom, command.minMicros);
   if (refusal !== undefined) {
     return refuse(state, command, context, refusal, {
       budget: reservation.budget,
@@ -136,7 +138,7 @@ export function decideExtend(state: TreeState, command: Extend, context: DecideC
       budgets: chain,
     });
   }
-  return extended(state, command, context, reservation, chain, tightest(rooms), counterRoom);
+  return extended(state, command, context, reservation, chain, binding, counterRoom);
 }
 
 function extended(
@@ -193,14 +195,18 @@ function requestOverflow(reservation: Reservation, addMicros: bigint): Refusal |
 // A limit says more than the counters: where it fails, its reason is the one to give. Only where none does is a sum past
 // int64 the reason.
 function amountRefusal(
-  rooms: readonly LimitRoom[],
+  state: TreeState,
+  accounts: readonly Account[],
+  binding: LimitRoom | undefined,
   counterRoom: bigint,
-  chain: readonly BudgetState[],
   minMicros: bigint,
 ): Refusal | undefined {
-  const money = moneyRefusal(rooms, minMicros);
+  // Where the tightest limit has room all of them have: the usual case looks no further.
+  const fits = binding === undefined || atLeastZero(binding.roomMicros) >= minMicros;
+  const money = fits ? undefined : moneyRefusal(limitRooms(state, accounts), minMicros);
   if (money !== undefined || counterRoom >= minMicros) return money;
-  return overflowRefusal((chain[0] as BudgetState).def.path, minMicros, counterRoom);
+  const root = state.mustBudget((accounts[0] as Account).budgetNo);
+  return overflowRefusal(root.def.path, minMicros, counterRoom);
 }
 
 function grantable(maxMicros: bigint, binding: LimitRoom | undefined, counterRoom: bigint): bigint {

@@ -3,7 +3,7 @@
 import type { Release, Settle } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from './decision.ts';
 import type { Effect, Released, Settled } from './entry.ts';
-import { counterRoomMicros, headroomAfter, type LimitRoom, limitRooms, tightest } from './headroom.ts';
+import { counterRoomMicros, headroomAfter, type LimitRoom, tightest } from './headroom.ts';
 import { invariant } from './invariant.ts';
 import { atLeastZero, minMicros as least } from './money.ts';
 import { labelsAfter } from './records-after.ts';
@@ -28,7 +28,7 @@ export function decideSettle(state: TreeState, command: Settle, context: DecideC
   const ended = late ? undefined : endedRefusal(state, reservation);
   const request = { budget: reservation.budget, id: command.id, holder: reservation.holder };
   if (ended !== undefined) return refuse(state, command, context, ended, request);
-  const binding = tightest(limitRooms(state, reservation.accounts));
+  const binding = tightest(state, reservation.accounts);
   const movement = late
     ? settleLate(reservation.figures, command, context, binding)
     : settleLive(reservation.figures, command, context, binding);
@@ -83,7 +83,7 @@ export function decideRelease(state: TreeState, command: Release, context: Decid
     type: 'Released',
     id: reservation.id,
     figures: movement.figures,
-    headroom: headroomAfter(tightest(limitRooms(state, reservation.accounts)), movement.heldMicros),
+    headroom: headroomAfter(tightest(state, reservation.accounts), movement.heldMicros),
     effects: [effectOf(reservation, movement)],
   };
   return changed(state, { ...reservation, figures: movement.figures }, entry);

@@ -21,20 +21,44 @@ export function limitRooms(state: TreeState, accounts: readonly Account[]): Limi
   for (const account of accounts) {
     const budget = state.mustBudget(account.budgetNo);
     for (const limit of budget.def.limits) {
-      if (limit.windowNo !== account.windowNo) continue;
-      const counter = counterOf(budget, account);
-      const unspentMicros = limit.amountMicros - counter.settledMicros - counter.overrunMicros;
-      rooms.push({ budget, limit, roomMicros: unspentMicros - counter.heldMicros, unspentMicros });
+      if (limit.windowNo === account.windowNo) rooms.push(roomOf(budget, limit, account));
     }
   }
   return rooms;
 }
 
-/** The tightest limit; the one nearest the root where several are. Undefined where no limit applies. */
-export function tightest(rooms: readonly LimitRoom[]): LimitRoom | undefined {
+/** The tightest limit on the accounts; the one nearest the root where several are. Undefined where no limit applies. */
+export function tightest(state: TreeState, accounts: readonly Account[]): LimitRoom | undefined {
   let least: LimitRoom | undefined;
-  for (const room of rooms) if (least === undefined || room.roomMicros < least.roomMicros) least = room;
+  for (const account of accounts) least = tighter(least, state.mustBudget(account.budgetNo), account);
   return least;
+}
+
+/** The tightest limit on a chain of budgets, root first. */
+export function tightestOf(chain: readonly BudgetState[]): LimitRoom | undefined {
+  let least: LimitRoom | undefined;
+  for (const budget of chain) least = tighter(least, budget, { windowNo: 0, periodMs: 0 });
+  return least;
+}
+
+function tighter(
+  least: LimitRoom | undefined,
+  budget: BudgetState,
+  account: Pick<Account, 'windowNo' | 'periodMs'>,
+): LimitRoom | undefined {
+  let found = least;
+  for (const limit of budget.def.limits) {
+    if (limit.windowNo !== account.windowNo) continue;
+    const room = roomOf(budget, limit, account);
+    if (found === undefined || room.roomMicros < found.roomMicros) found = room;
+  }
+  return found;
+}
+
+function roomOf(budget: BudgetState, limit: LimitDef, account: Pick<Account, 'windowNo' | 'periodMs'>): LimitRoom {
+  const counter = counterOf(budget, account);
+  const unspentMicros = limit.amountMicros - counter.settledMicros - counter.overrunMicros;
+  return { budget, limit, roomMicros: unspentMicros - counter.heldMicros, unspentMicros };
 }
 
 /** The answer's words for the tightest limit after `usedMicros` more were used at every level. */
@@ -60,7 +84,10 @@ export function counterRoomMicros(state: TreeState, accounts: readonly Account[]
 
 const NO_COUNTER: Omit<Counter, 'windowNo' | 'periodMs'> = { heldMicros: 0n, settledMicros: 0n, overrunMicros: 0n };
 
-function counterOf(budget: BudgetState, account: Account): Omit<Counter, 'windowNo' | 'periodMs'> {
+function counterOf(
+  budget: BudgetState,
+  account: Pick<Account, 'windowNo' | 'periodMs'>,
+): Omit<Counter, 'windowNo' | 'periodMs'> {
   for (const counter of budget.counters) {
     if (counter.windowNo === account.windowNo && counter.periodMs === account.periodMs) return counter;
   }

@@ -2,12 +2,15 @@
 import type { BudgetAnswer, LimitStanding, ReservationAnswer } from './answer.ts';
 import type { BudgetDef, BudgetState, Counter } from './budget.ts';
 import { EMPTY_LIFETIME } from './budget.ts';
-import { headroomAfter, limitRooms, tightest } from './headroom.ts';
+import { headroomAfter, tightest, tightestOf } from './headroom.ts';
 import { invariant } from './invariant.ts';
 import type { Reservation } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
 
-/** A budget with its balances. `def` is its definition now, or the one that a repeat remembers. */
+/**
+ * A budget with its balances, as the state has it or as an entry will leave it. `def` is its definition now, or the one that
+ * a repeat remembers.
+ */
 export function readBudget(state: TreeState, budget: BudgetState, def: BudgetDef, replayed: boolean): BudgetAnswer {
   const chain = state.chain(budget);
   const lifetime = budget.counters[0];
@@ -18,9 +21,9 @@ export function readBudget(state: TreeState, budget: BudgetState, def: BudgetDef
     def,
     labels: budget.labels,
     standings: def.limits.map((limit): LimitStanding => ({ limit, counter: counterOf(budget, limit.windowNo) })),
-    lifetime,
+    lifetime: { ...lifetime },
     activeCount: budget.activeCount,
-    headroom: headroomAfter(tightest(limitRooms(state, state.accountsOf(budget))), 0n),
+    headroom: headroomAfter(tightestOf(chain), 0n),
     suspendedBy: chain.find((level) => level.def.suspended)?.def.path ?? '',
     closedBy: chain.find((level) => level.def.closed)?.def.path ?? '',
     replayed,
@@ -29,10 +32,12 @@ export function readBudget(state: TreeState, budget: BudgetState, def: BudgetDef
 
 /** A reservation and what is available to its budget. */
 export function readReservation(state: TreeState, reservation: Reservation, replayed: boolean): ReservationAnswer {
-  const headroom = headroomAfter(tightest(limitRooms(state, reservation.accounts)), 0n);
+  const headroom = headroomAfter(tightest(state, reservation.accounts), 0n);
   return { kind: 'reservation', treeId: state.treeId, reservation, headroom, replayed, dryRun: false };
 }
 
 function counterOf(budget: BudgetState, windowNo: number): Counter {
-  return budget.counters.find((counter) => counter.windowNo === windowNo) ?? { ...EMPTY_LIFETIME, windowNo };
+  // A copy: the batch may move the counter on.
+  const counter = budget.counters.find((each) => each.windowNo === windowNo) ?? EMPTY_LIFETIME;
+  return { ...counter, windowNo };
 }

@@ -71,22 +71,42 @@ export function decideTree(tree: CachedTree, items: readonly Submitted[], contex
       parked.push({ item, missing });
       continue;
     }
-    const savepoint = tree.state.savepoint();
-    try {
-      const decision = decide(tree.state, item.command, context);
-      if (needsSearch(tree, item, decision)) {
-        unsearched.push(item);
-        continue;
-      }
-      for (const entry of decision.entries) apply(tree.state, entry);
-      entries.push(...decision.entries);
-      answered.push({ item, answer: decision.answer });
-    } catch (error) {
-      tree.state.rollbackTo(savepoint);
-      failed.push({ item, error });
+    const decision = attempt(() => decide(tree.state, item.command, context));
+    if ('error' in decision) {
+      failed.push({ item, error: decision.error });
+      continue;
     }
+    if (needsSearch(tree, item, decision.value)) {
+      unsearched.push(item);
+      continue;
+    }
+    const applied = attempt(() => applyAll(tree, decision.value.entries));
+    if ('error' in applied) {
+      // Half applied: the tree goes back to the last commit and the others are decided afresh, without this one.
+      tree.state.rollback();
+      const others = decideTree(
+        tree,
+        items.filter((each) => each !== item),
+        context,
+      );
+      return { ...others, failed: [...others.failed, { item, error: applied.error }] };
+    }
+    entries.push(...decision.value.entries);
+    answered.push({ item, answer: decision.value.answer });
   }
   return { tree, entries, answered, failed, parked, unsearched, deferred: [] };
+}
+
+function attempt<T>(work: () => T): { readonly value: T } | { readonly error: unknown } {
+  try {
+    return { value: work() };
+  } catch (error) {
+    return { error };
+  }
+}
+
+function applyAll(tree: CachedTree, entries: readonly Entry[]): void {
+  for (const entry of entries) apply(tree.state, entry);
 }
 
 // Every decision treats a lapsed hold as lapsed: what is due is recorded first, in the same commit. Returns whether more is

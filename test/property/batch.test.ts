@@ -60,7 +60,11 @@ function playInBatches(story: Story, batchSize: number, rehearse: boolean) {
   };
   // Nothing can be loaded here: what is not there is known to be absent.
   const opening = teller.opening(story);
-  tree.noteAbsent({ paths: opening.flatMap((each) => ('budget' in each ? [each.budget] : [])), reservationIds: [], leases: false });
+  tree.noteAbsent({
+    paths: opening.flatMap((each) => ('budget' in each ? [each.budget] : [])),
+    reservationIds: [],
+    leases: false,
+  });
   waiting.push(...opening);
   for (const step of story.steps) {
     if (step.do === 'advance') {

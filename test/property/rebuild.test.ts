@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { apply } from '../../src/kernel/apply.ts';
 import { TreeState } from '../../src/kernel/tree-state.ts';
 import { arbitraryStory, StoryTeller } from '../support/arbitrary-steps.ts';
-import { KernelDriver } from '../support/kernel-driver.ts';
+import type { KernelDriver } from '../support/kernel-driver.ts';
 import { pictureOf } from '../support/picture-of.ts';
 import { tellStory } from '../support/tell-story.ts';
 

@@ -25,7 +25,7 @@ export interface BudgetdClient {
   close(): void;
 }
 
-/** Longer than the service tries to reach its database before it refuses, so that the refusal comes and not a time-out. */
+/** Longer than the 8 s after which the service gives its database up, so that the refusal comes and not a time-out. */
 const TIMEOUT_MS = 10_000;
 
 /** Makes a client. Nothing is sent before the first call. */

@@ -1,5 +1,6 @@
 // Reads a failed call: was it a refusal of the coordinator, why, and does waiting help? Stands alone because a caller must
-// tell "no" from "no answer": after a refusal nothing was done, after anything else it may have been.
+// tell "no" from "no answer". A call without an answer, or refused as STORE_UNAVAILABLE, may have been done: the same
+// request with the same key finds out.
 import { ConnectError } from '@connectrpc/connect';
 import { ErrorInfoSchema, RetryInfoSchema } from './gen/google/rpc/error_details_pb.ts';
 

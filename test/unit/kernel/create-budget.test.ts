@@ -43,7 +43,12 @@ describe('CreateBudget', () => {
   it.each([
     ['what exists', 't', {}, { reason: 'BUDGET_EXISTS', budget: 't' }],
     ['what has no parent', 't/ghost/x', {}, { reason: 'BUDGET_NOT_FOUND', budget: 't/ghost' }],
-    ['another unit than the tree', 't/x', { unit: 'INR' }, { reason: 'INVALID_FIELD', fields: [{ field: 'budget.unit' }] }],
+    [
+      'another unit than the tree',
+      't/x',
+      { unit: 'INR' },
+      { reason: 'INVALID_FIELD', fields: [{ field: 'budget.unit' }] },
+    ],
     ['what is below a closed budget', 't/shut/x', {}, { reason: 'BUDGET_CLOSED', budget: 't/shut' }],
   ])('refuses %s', (_, path, options, expected) => {
     const driver = new KernelDriver();
@@ -85,7 +90,9 @@ describe('a budget without a limit on itself or above', () => {
     const refusal = refused(driver.run(driver.make.update('t', { limits: {} })));
     expect(refusal).toMatchObject({ reason: 'INVALID_FIELD', fields: [{ field: 'budget.uncapped' }] });
     budgetOf(driver.run(driver.make.update('t', { limits: {}, uncapped: true })));
-    expect(refused(driver.run(driver.make.update('t', { uncapped: false })))).toMatchObject({ reason: 'INVALID_FIELD' });
+    expect(refused(driver.run(driver.make.update('t', { uncapped: false })))).toMatchObject({
+      reason: 'INVALID_FIELD',
+    });
     budgetOf(driver.run(driver.make.update('t', { limits: 5, uncapped: false })));
   });
 

@@ -36,7 +36,10 @@ describe('Extend', () => {
   ])('is refused for %s and moves nothing', (_, amount, held, add, reason) => {
     const { driver, id } = withHold(amount, held);
     expect(refused(driver.run(driver.make.extend(id, add)))).toMatchObject({ reason, budget: 't' });
-    expect(driver.reservation(id).figures).toMatchObject({ grantedMicros: BigInt(held), requestedMicros: BigInt(held) });
+    expect(driver.reservation(id).figures).toMatchObject({
+      grantedMicros: BigInt(held),
+      requestedMicros: BigInt(held),
+    });
   });
 
   it('moves no lease', () => {

@@ -7,7 +7,11 @@ import type { ReservationId } from '../../../src/kernel/names.ts';
 const step = fc.oneof(
   fc.record({ do: fc.constant('set' as const), id: fc.nat(11), atMs: fc.integer({ min: 0, max: 6_000 }) }),
   fc.record({ do: fc.constant('remove' as const), id: fc.nat(11) }),
-  fc.record({ do: fc.constant('due' as const), nowMs: fc.integer({ min: 0, max: 7_000 }), countMax: fc.integer({ min: 1, max: 6 }) }),
+  fc.record({
+    do: fc.constant('due' as const),
+    nowMs: fc.integer({ min: 0, max: 7_000 }),
+    countMax: fc.integer({ min: 1, max: 6 }),
+  }),
 );
 
 describe('LeaseIndex', () => {

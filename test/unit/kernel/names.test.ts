@@ -44,10 +44,16 @@ describe('public ids of reservations', () => {
     expect(parseReservationId(text)).toEqual({ treeId: 'acme', id: '0123456789' });
   });
 
-  it.each(['', 'acme', ':0123456789', 'acme:', 'acme:short', 'a/b:0123456789', 'a:b:0123456789', `a:${'x'.repeat(41)}`])(
-    'refuse %j',
-    (text) => {
-      expect(parseReservationId(text)).toBeUndefined();
-    },
-  );
+  it.each([
+    '',
+    'acme',
+    ':0123456789',
+    'acme:',
+    'acme:short',
+    'a/b:0123456789',
+    'a:b:0123456789',
+    `a:${'x'.repeat(41)}`,
+  ])('refuse %j', (text) => {
+    expect(parseReservationId(text)).toBeUndefined();
+  });
 });

@@ -63,7 +63,11 @@ const table: readonly (readonly [string, readonly Level[], number, Expected])[] 
   ],
   [
     'the tightest among several held',
-    [{ amount: 100, held: 10 }, { amount: 60, held: 30 }, { amount: 25, held: 10 }],
+    [
+      { amount: 100, held: 10 },
+      { amount: 60, held: 30 },
+      { amount: 25, held: 10 },
+    ],
     25,
     { reason: 'CAPACITY_HELD', budget: 'p/c/c', availableMicros: 15n, retry: true },
   ],
@@ -118,7 +122,10 @@ describe('failing limits', () => {
     const { driver, leaf } = tree([{ amount: 100, held: 90 }, { amount: 20 }]);
     expect(refused(driver.run(driver.make.reserve(leaf, 15))).retryAfterMs).toBeGreaterThan(0);
     driver.run(driver.make.settle(driver.hold(leaf, 8), 8));
-    expect(refused(driver.run(driver.make.reserve(leaf, 15)))).toMatchObject({ reason: 'BUDGET_EXHAUSTED', budget: leaf });
+    expect(refused(driver.run(driver.make.reserve(leaf, 15)))).toMatchObject({
+      reason: 'BUDGET_EXHAUSTED',
+      budget: leaf,
+    });
     expect(refused(driver.run(driver.make.reserve(leaf, 15))).retryAfterMs).toBeUndefined();
   });
 });

@@ -57,10 +57,15 @@ describe('Renew', () => {
   it('is refused where suspended, after the end, and where nothing is', () => {
     const { driver, id } = withHold();
     driver.run(driver.make.suspend('t'));
-    expect(refused(driver.run(driver.make.renew(id, 1_000)))).toMatchObject({ reason: 'BUDGET_SUSPENDED', budget: 't' });
+    expect(refused(driver.run(driver.make.renew(id, 1_000)))).toMatchObject({
+      reason: 'BUDGET_SUSPENDED',
+      budget: 't',
+    });
     driver.run(driver.make.release(id));
     expect(refused(driver.run(driver.make.renew(id, 1_000)))).toMatchObject({ reason: 'RESERVATION_RELEASED' });
-    expect(refused(driver.run(driver.make.renew('nowhere000', 1_000)))).toMatchObject({ reason: 'RESERVATION_NOT_FOUND' });
+    expect(refused(driver.run(driver.make.renew('nowhere000', 1_000)))).toMatchObject({
+      reason: 'RESERVATION_NOT_FOUND',
+    });
   });
 
   it('passes in a closed budget', () => {

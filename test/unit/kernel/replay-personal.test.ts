@@ -21,7 +21,9 @@ function erased(driver: KernelDriver): KernelDriver {
   for (const entry of driver.journal) {
     const { personal } = entry;
     const without =
-      personal === undefined ? entry : { ...entry, personal: { ...personal, salt: undefined, actingFor: '', labels: [] } };
+      personal === undefined
+        ? entry
+        : { ...entry, personal: { ...personal, salt: undefined, actingFor: '', labels: [] } };
     apply(after.state, without as Entry);
   }
   after.state.commit();

@@ -63,7 +63,10 @@ describe('Reserve', () => {
   it('charges siblings to the parent they share and not to each other', () => {
     const driver = org({ o: 100n, 'o/a': 80n, 'o/b': 80n });
     driver.hold('o/a', 70n);
-    expect(refused(driver.run(driver.make.reserve('o/b', 40n)))).toMatchObject({ reason: 'CAPACITY_HELD', budget: 'o' });
+    expect(refused(driver.run(driver.make.reserve('o/b', 40n)))).toMatchObject({
+      reason: 'CAPACITY_HELD',
+      budget: 'o',
+    });
     driver.hold('o/b', 30n);
     expect(driver.balances('o')).toMatchObject({ held: 100n, available: 0n });
     expect(driver.balances('o/a')).toMatchObject({ held: 70n, available: 0n });

@@ -119,9 +119,19 @@ describe('Settle', () => {
   it('lays its labels over those of the Reserve', () => {
     const { driver, leaf } = roots([100]);
     const salt = 'c2FsdHNhbHRzYWx0c2FsdA';
-    const labels = [['b', '1'], ['c', '1']] as const;
+    const labels = [
+      ['b', '1'],
+      ['c', '1'],
+    ] as const;
     const id = driver.hold(leaf, 10, { personal: { salt, actingFor: 'x', labels } });
-    const over = { salt, actingFor: '', labels: [['a', '2'], ['c', '2']] as const };
+    const over = {
+      salt,
+      actingFor: '',
+      labels: [
+        ['a', '2'],
+        ['c', '2'],
+      ] as const,
+    };
     const answer = granted(driver.run(driver.make.settle(id, 1, { personal: over })));
     expect(answer.reservation.labels).toEqual([
       ['a', '2'],

@@ -27,7 +27,9 @@ describe('SuspendBudget and ResumeBudget', () => {
   it('written down without effect: a refusal while suspended has no key', () => {
     const driver = withBudgets();
     driver.run(driver.make.suspend('t'));
-    expect(refused(driver.run(driver.make.reserve('t/c', 5, { key: 'k' })))).toMatchObject({ reason: 'BUDGET_SUSPENDED' });
+    expect(refused(driver.run(driver.make.reserve('t/c', 5, { key: 'k' })))).toMatchObject({
+      reason: 'BUDGET_SUSPENDED',
+    });
     expect(driver.journal.at(-1)).toMatchObject({ type: 'Refused', key: undefined, refusal: { budget: 't' } });
     driver.run(driver.make.resume('t'));
     expect(granted(driver.run(driver.make.reserve('t/c', 5, { key: 'k' }))).replayed).toBe(false);

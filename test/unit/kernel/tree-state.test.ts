@@ -38,18 +38,6 @@ describe('rollback', () => {
     expect(pictureOf(driver.state)).toEqual(before);
   });
 
-  it('to a savepoint keeps what came before it', () => {
-    const { driver, id } = withHold();
-    const { make, state } = driver;
-    applyUncommitted(driver, driver.decide(make.extend(id, 10, { key: 'e' })).entries);
-    const between = pictureOf(state);
-    const savepoint = state.savepoint();
-    applyUncommitted(driver, driver.decide(make.settle(id, 3, { key: 's' })).entries);
-    applyUncommitted(driver, driver.decide(make.create('t/c')).entries);
-    state.rollbackTo(savepoint);
-    expect(pictureOf(state)).toEqual(between);
-  });
-
   it('lets a budget be made again elsewhere under the same number', () => {
     const { driver } = withHold();
     const { make, state } = driver;
