@@ -14,7 +14,7 @@ COPY sql sql
 COPY src src
 USER node
 EXPOSE 50051 8080
-# The health of the coordinator, not of the process: a standby that waits for the lease answers 503.
+# Ready means: this replica is the writer and its database answers. A standby is not ready, and not ill either.
 HEALTHCHECK --interval=5s --timeout=3s --start-period=20s \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:8080/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8080/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "src/app/main.ts"]

@@ -26,6 +26,14 @@ Try it:
 `;
 }
 
+function standby(service: Service, leader: string): string {
+  const where = leader === '' ? 'another coordinator' : leader;
+  return `\nbudgetd ${packageVersion()} stands by on ${service.host}:${service.grpcPort}; ${where} leads\n`;
+}
+
+// A coordinator that was killed leaves its lease behind: 6 seconds, and a round of looking for it.
+const LEADER_WAIT_MS = 8_000;
+
 async function run(): Promise<void> {
   if (process.argv.includes('--help') || process.argv.includes('-h')) {
     process.stdout.write(help());
@@ -38,7 +46,8 @@ async function run(): Promise<void> {
   const config = loadConfig(process.env);
   const logger = createLogger(config.logLevel);
   const service = await startService(config, logger);
-  process.stdout.write(banner(service));
+  const leader = await service.standsBehind(LEADER_WAIT_MS);
+  process.stdout.write(leader === undefined ? banner(service) : standby(service, leader));
   const stop = (exitCode: number): void => {
     service.stop().then(
       () => process.exit(exitCode),

@@ -1,5 +1,6 @@
 // A service from its configuration to its end: database, migrations, store, coordinator, servers, in this order, and back.
 // Used by main, by the tests and by the bench, so that all of them run the same thing.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createAuthenticator } from '../api/auth/authenticator.ts';
 import { startConnectServer } from '../api/connect/start-connect-server.ts';
 import { startGrpcServer } from '../api/grpc/start-grpc-server.ts';
@@ -26,6 +27,11 @@ export interface Service {
   readonly databaseKind: 'embedded' | 'external';
   /** Connects as the service's role. */
   readonly databaseUrl: string;
+  /**
+   * Resolves when this process is the writer (undefined) or when it is clear after `waitMs` that another one is: its
+   * address, empty if it is not known.
+   */
+  standsBehind(waitMs: number): Promise<string | undefined>;
   /** Calls back once if the service can't go on: its own PostgreSQL has ended. */
   onFatal(callback: (error: Error) => void): void;
   /** Finishes what was let in, then closes everything. A second call joins the first. */
@@ -34,6 +40,9 @@ export interface Service {
 
 /** How often the journal's partitions of the coming months are made; the store keeps two months ahead. */
 const PARTITION_ROUND_MS = 24 * 3_600_000;
+
+/** How often a start looks whether it leads by now. */
+const LEADER_LOOK_MS = 50;
 
 /** How often health follows the coordinator. */
 const HEALTH_ROUND_MS = 250;
@@ -121,12 +130,23 @@ async function start(
     connectPort: connect.port,
     databaseKind: database.kind,
     databaseUrl: database.serviceUrl,
+    standsBehind: (waitMs) => standsBehind(coordinator, waitMs),
     onFatal: (callback) => database.onExit(callback),
     stop() {
       stopping ??= closeAll();
       return stopping;
     },
   };
+}
+
+async function standsBehind(coordinator: RunningCoordinator, waitMs: number): Promise<string | undefined> {
+  const untilMs = performance.now() + waitMs;
+  for (;;) {
+    const { leader, leaderAddress } = coordinator.status();
+    if (leader) return undefined;
+    if (performance.now() >= untilMs) return leaderAddress;
+    await sleep(LEADER_LOOK_MS);
+  }
 }
 
 // A default port that is busy must not keep a newcomer from starting; one that was asked for must not be traded silently.

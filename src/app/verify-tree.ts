@@ -164,7 +164,7 @@ class TreeCheck {
 
 function idsOf(entry: Entry): readonly ReservationId[] {
   if (entry.type === 'Granted') return [];
-  if (entry.type === 'Renewed') return entry.moves.map(({ id }) => id);
+  if (entry.type === 'Renewed' || entry.type === 'Graced') return entry.moves.map(({ id }) => id);
   const id = reservationOf(entry);
   return id === undefined ? [] : [id];
 }

@@ -1,5 +1,7 @@
 // `budgetctl verify`: rebuilds everything from the journal and compares. Reads in one snapshot, so that it can run beside a
 // working service.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TreeId } from '../kernel/names.ts';
 import type { Log } from '../lane/log.ts';
 import { withSnapshot } from '../store/snapshot.ts';
@@ -33,6 +35,10 @@ export async function runVerify(options: VerifyOptions): Promise<VerifyReport> {
   const url = options.databaseUrl ?? process.env['DATABASE_URL'];
   if (url !== undefined && url !== '') return verifyAt(url, options);
   const { dataDir } = loadConfig(process.env);
+  // Starting a server would make an empty database there, and an empty database always agrees with itself.
+  if (!existsSync(join(dataDir, 'postgres'))) {
+    throw new Error(`there is nothing to verify: no DATABASE_URL, and no embedded PostgreSQL in ${dataDir}`);
+  }
   try {
     const embedded = await startEmbeddedPostgres({ dataDir, log: options.log });
     try {

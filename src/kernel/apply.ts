@@ -40,6 +40,7 @@ function applyRecords(state: TreeState, entry: Entry): void {
       moveAll(state, entry.effects);
       return;
     case 'Renewed':
+    case 'Graced':
       for (const move of entry.moves) replaceFigures(state, move.id, move.figures, undefined);
       return;
     case 'Expired':

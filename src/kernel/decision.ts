@@ -29,7 +29,11 @@ export function answerOnly(answer: Answer): Decision {
 }
 
 /** Fields that every entry of a command begins with. */
-export function entryBase(state: TreeState, command: Command, context: DecideContext) {
+export function entryBase(
+  state: TreeState,
+  command: Pick<Command, 'actor' | 'key' | 'personal'>,
+  context: DecideContext,
+) {
   return {
     seq: state.position.seq + 1,
     atMs: context.nowMs,
@@ -39,7 +43,7 @@ export function entryBase(state: TreeState, command: Command, context: DecideCon
   };
 }
 
-function entryPersonal(command: Command, context: DecideContext): EntryPersonal | undefined {
+function entryPersonal(command: Pick<Command, 'personal'>, context: DecideContext): EntryPersonal | undefined {
   const fields = command.personal;
   if (fields === undefined) return undefined;
   return {

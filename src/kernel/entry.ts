@@ -120,6 +120,23 @@ export interface Expired extends EntryBase {
   readonly lapses: readonly Lapse[];
 }
 
+/** A lease that got one more grace. */
+export interface GracedLease {
+  readonly id: ReservationId;
+  readonly figures: ReservationFigures;
+}
+
+/** Leases that ran out, or holds that would have lapsed, while no leader could renew or settle them got one more grace. */
+export interface Graced extends EntryBase {
+  readonly type: 'Graced';
+  /** Epoch of the leader that took over at `toMs`. */
+  readonly epoch: number;
+  /** There was no leader after this instant and before `toMs`. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly moves: readonly GracedLease[];
+}
+
 /** A budget came to be, or its definition changed. `def` is the definition after it, whole. */
 export interface BudgetChange extends EntryBase {
   readonly type:
@@ -155,7 +172,7 @@ export interface Refused extends EntryBase {
 }
 
 /** Every entry. */
-export type Entry = Granted | Extended | Settled | Released | Renewed | Expired | BudgetChange | Refused;
+export type Entry = Granted | Extended | Settled | Released | Renewed | Graced | Expired | BudgetChange | Refused;
 
 /** Name of an entry, as the journal writes it. */
 export type EntryType = Entry['type'];

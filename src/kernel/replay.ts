@@ -76,8 +76,9 @@ function answerFrom(state: TreeState, entry: Entry, context: DecideContext): Ans
       };
     case 'Refused':
       return entry.refusal;
+    case 'Graced':
     case 'Expired':
-      throw new InvariantError('a lapse has no key');
+      throw new InvariantError('what nobody asked for has no key');
     default:
       return budgetAgain(state, entry);
   }

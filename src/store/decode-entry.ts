@@ -7,6 +7,7 @@ import type {
   Entry,
   EntryPersonal,
   EntryType,
+  GracedLease,
   Headroom,
   Lapse,
   LeaseMove,
@@ -75,6 +76,15 @@ export function decodeEntry(value: unknown, context: DecodeContext): Entry {
       return { ...base, type, ...changeOf(raw, context) };
     case 'Renewed':
       return { ...base, type, moves: arrayOf(raw['moves']).map(moveOf) };
+    case 'Graced':
+      return {
+        ...base,
+        type,
+        epoch: integerOf(raw['epoch']),
+        fromMs: integerOf(raw['from']),
+        toMs: integerOf(raw['to']),
+        moves: arrayOf(raw['moves']).map(gracedOf),
+      };
     case 'Expired':
       return { ...base, type, lapses: arrayOf(raw['lapses']).map((lapse) => lapseOf(lapse, context)) };
     case 'Refused':
@@ -148,6 +158,11 @@ function changeOf(raw: Raw, context: DecodeContext) {
 function moveOf(value: unknown): LeaseMove {
   const [id, figures, headroom] = arrayOf(value, 3);
   return { id: stringOf(id) as ReservationId, figures: figuresOf(figures), headroom: headroomOf(headroom) };
+}
+
+function gracedOf(value: unknown): GracedLease {
+  const [id, figures] = arrayOf(value, 2);
+  return { id: stringOf(id) as ReservationId, figures: figuresOf(figures) };
 }
 
 function lapseOf(value: unknown, context: DecodeContext): Lapse {

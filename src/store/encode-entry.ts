@@ -7,6 +7,7 @@ import type {
   Entry,
   Expired,
   Extended,
+  Graced,
   Granted,
   Headroom,
   Refused,
@@ -44,6 +45,8 @@ function bodyText(entry: Entry): string {
       return changeText(entry);
     case 'Renewed':
       return renewedText(entry);
+    case 'Graced':
+      return gracedText(entry);
     case 'Expired':
       return expiredText(entry);
     case 'Refused':
@@ -89,6 +92,11 @@ function renewedText(entry: Renewed): string {
     (move) => `[${quote(move.id)},${figuresText(move.figures)},${headroomText(move.headroom)}]`,
   );
   return `"moves":[${moves.join(',')}]`;
+}
+
+function gracedText(entry: Graced): string {
+  const moves = entry.moves.map((move) => `[${quote(move.id)},${figuresText(move.figures)}]`);
+  return `"epoch":${entry.epoch},"from":${entry.fromMs},"to":${entry.toMs},"moves":[${moves.join(',')}]`;
 }
 
 function expiredText(entry: Expired): string {

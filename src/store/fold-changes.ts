@@ -85,6 +85,7 @@ class Fold {
         this.#move(entry.effects);
         break;
       case 'Renewed':
+      case 'Graced':
         for (const move of entry.moves) this.#change(move.id, move.figures);
         break;
       case 'Expired':

@@ -47,7 +47,9 @@ const ALL: fc.Arbitrary<ModelCommand>[] = [
   fc.tuple(ref, ttlMs, key).map(([each, ms, withKey]) => new RenewCommand(each, ms, withKey)),
   fc.nat(6).map((each) => new RepeatCommand(each)),
   fc.tuple(place, amount, onExpiry).map(([where, to, policy]) => new EditCommand(where, to, policy)),
-  fc.tuple(place, fc.integer({ min: 1, max: 40 }), key).map(([where, add, withKey]) => new TopUpCommand(where, add, withKey)),
+  fc
+    .tuple(place, fc.integer({ min: 1, max: 40 }), key)
+    .map(([where, add, withKey]) => new TopUpCommand(where, add, withKey)),
   fc.tuple(what, place).map(([how, where]) => new SwitchCommand(how, where)),
   fc.constant(new LookCommand()),
   fc.constant(new RestartCommand()),
@@ -62,22 +64,30 @@ export async function checkAgainstModel(
   let runCount = 0;
   const limits = fc.tuple(fc.integer({ min: 20, max: 100 }), amount, amount, amount);
   await fc.assert(
-    fc.asyncProperty(limits, fc.commands(ALL, { maxCommands: sizes.maxCommands, size: 'max' }), async (amounts, commands) => {
-      runCount += 1;
-      const target = await open(`t${runCount}`, GRACE_MS);
-      const model = new BudgetModel(START_MS, GRACE_MS);
-      try {
-        for (const [i, suffix] of PLACES.entries()) {
-          const limit = amounts[i];
-          const path = `${target.make.treeId}${suffix}`;
-          await submitAndCompare(model, target, target.make.create(path, limit === undefined ? {} : { limits: limit }));
+    fc.asyncProperty(
+      limits,
+      fc.commands(ALL, { maxCommands: sizes.maxCommands, size: 'max' }),
+      async (amounts, commands) => {
+        runCount += 1;
+        const target = await open(`t${runCount}`, GRACE_MS);
+        const model = new BudgetModel(START_MS, GRACE_MS);
+        try {
+          for (const [i, suffix] of PLACES.entries()) {
+            const limit = amounts[i];
+            const path = `${target.make.treeId}${suffix}`;
+            await submitAndCompare(
+              model,
+              target,
+              target.make.create(path, limit === undefined ? {} : { limits: limit }),
+            );
+          }
+          await fc.asyncModelRun(() => ({ model, real: target }), commands);
+          await new LookCommand().run(model, target);
+        } finally {
+          await target.stop();
         }
-        await fc.asyncModelRun(() => ({ model, real: target }), commands);
-        await new LookCommand().run(model, target);
-      } finally {
-        await target.stop();
-      }
-    }),
+      },
+    ),
     { numRuns: sizes.numRuns },
   );
 }

@@ -144,7 +144,12 @@ export class BudgetModel {
     const [available] = this.#headroom(path);
     const granted = Math.min(Number(maxMicros), available ?? Number.POSITIVE_INFINITY);
     const expireMs = this.nowMs + ttlMs;
-    const hold = newHold(id, path, { requested: Number(maxMicros), granted, expireMs, reclaimMs: expireMs + this.graceMs });
+    const hold = newHold(id, path, {
+      requested: Number(maxMicros),
+      granted,
+      expireMs,
+      reclaimMs: expireMs + this.graceMs,
+    });
     this.holds.set(id, hold);
     return this.#shown(hold);
   }
@@ -271,7 +276,9 @@ export class BudgetModel {
 
   /** amount - used of the tightest limit, below 0 where lowered. */
   #room(path: string): number {
-    const rooms = this.#chain(path).map((each) => (this.#budget(each).amount ?? Number.POSITIVE_INFINITY) - this.#used(each));
+    const rooms = this.#chain(path).map(
+      (each) => (this.#budget(each).amount ?? Number.POSITIVE_INFINITY) - this.#used(each),
+    );
     return Math.min(...rooms);
   }
 

@@ -42,13 +42,18 @@ const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('advance' as const), ms: fc.integer({ min: 1, max: 6_000 }) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('again' as const), ref }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('setLimit' as const), budget, amount: micros }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('topUp' as const), budget, add: fc.integer({ min: 1, max: 50 }), key }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('topUp' as const), budget, add: fc.integer({ min: 1, max: 50 }), key }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('setPolicy' as const), budget, policy }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('suspend' as const, 'resume' as const), budget, key }) },
 );
 
 /** One thing that happens. */
 export type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+
+type ReservationStep = Extract<Step, { do: 'extend' | 'settle' | 'release' | 'renew' }>;
 
 /** A tree to begin with and what happens on it. */
 export interface Story {
@@ -120,9 +125,18 @@ export class StoryTeller {
       case 'suspend':
       case 'resume':
         return make[step.do](step.budget, keyed);
+      case 'extend':
+      case 'settle':
+      case 'release':
+      case 'renew': {
+        const id = this.ids[step.ref % Math.max(1, this.ids.length)];
+        return id === undefined ? undefined : this.#onReservation(step, id, keyed);
+      }
     }
-    const id = this.ids[step.ref % Math.max(1, this.ids.length)];
-    if (id === undefined) return undefined;
+  }
+
+  #onReservation(step: ReservationStep, id: string, keyed: { readonly key?: string }): Command {
+    const make = this.#make;
     switch (step.do) {
       case 'extend':
         return make.extend(id, step.add, { min: Math.min(step.min, step.add), ...keyed });

@@ -1,6 +1,7 @@
 // The command line as a whole: its options, its commands, and how each way of ending becomes an exit code. Apart from
 // main.ts so that tests run it with their own terminal, and nothing happens on import.
 import { Command, CommanderError } from 'commander';
+import { packageVersion } from '../config.ts';
 import { addBudgetCommands } from './budget-commands.ts';
 import { CallError, exitCodeOf } from './call-error.ts';
 import { EXIT, EXIT_CODE_HELP, type ExitCode } from './exit-code.ts';
@@ -52,6 +53,7 @@ function createProgram(context: CommandContext): Command {
   const { terminal, environment } = context;
   const widthOfHelp = (): number => terminal.columns ?? HELP_WIDTH;
   const program = new Command('budgetctl')
+    .version(packageVersion())
     .description('Looks at and steers the budgets of a budgetd coordinator.')
     .exitOverride()
     .configureOutput({

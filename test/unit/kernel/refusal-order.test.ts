@@ -21,7 +21,9 @@ interface Expected {
 function tree(levels: readonly Level[]): { driver: KernelDriver; leaf: string } {
   const driver = new KernelDriver('p');
   const paths = levels.map((_, depth) => ['p', ...Array.from({ length: depth }, () => 'c')].join('/'));
-  levels.forEach(({ amount }, i) => driver.run(driver.make.create(paths[i] as string, { limits: amount })));
+  levels.forEach(({ amount }, i) => {
+    driver.run(driver.make.create(paths[i] as string, { limits: amount }));
+  });
   levels.forEach(({ settled = 0, held = 0 }, i) => {
     const path = paths[i] as string;
     if (settled > 0) driver.run(driver.make.settle(driver.hold(path, settled), settled));

@@ -38,6 +38,35 @@ describe('rollback', () => {
     expect(pictureOf(driver.state)).toEqual(before);
   });
 
+  it('takes back counters that moved in the same batch as their budget was edited', () => {
+    const { driver, id } = withHold();
+    const before = pictureOf(driver.state);
+    const { make, state } = driver;
+    for (const command of [make.extend(id, 10), make.topUp('t', 50), make.reserve('t', 5), make.settle(id, 20)]) {
+      applyUncommitted(driver, driver.decide(command).entries);
+    }
+    expect(driver.decide(make.getBudget('t')).answer).toMatchObject({
+      lifetime: { heldMicros: 5n, settledMicros: 20n },
+      headroom: { micros: 125n },
+    });
+    state.rollback();
+    expect(pictureOf(state)).toEqual(before);
+  });
+
+  it('is not felt by answers that were given, nor is what the batch does next', () => {
+    const { driver, id } = withHold();
+    const { make, state } = driver;
+    const { answer } = driver.decide(make.getBudget('t'));
+    const asGiven = structuredClone(answer);
+    applyUncommitted(driver, driver.decide(make.extend(id, 10)).entries);
+    const during = driver.decide(make.topUp('t', 1)).answer;
+    const duringAsGiven = structuredClone(during);
+    applyUncommitted(driver, driver.decide(make.settle(id, 20)).entries);
+    expect(during).toEqual(duringAsGiven);
+    state.rollback();
+    expect([answer, during]).toEqual([asGiven, duringAsGiven]);
+  });
+
   it('lets a budget be made again elsewhere under the same number', () => {
     const { driver } = withHold();
     const { make, state } = driver;

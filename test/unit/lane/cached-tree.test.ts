@@ -65,7 +65,10 @@ describe('a tree that comes from the store', () => {
     world.driver.advance(5_000);
     world.driver.hold('t/a', 10);
     for (const projectedSeq of [0, 2, 4]) {
-      const tree = new CachedTree(world.driver.state.treeId, world.loaded(projectedSeq, { paths: ['t', 't/a', 't/b'] }));
+      const tree = new CachedTree(
+        world.driver.state.treeId,
+        world.loaded(projectedSeq, { paths: ['t', 't/a', 't/b'] }),
+      );
       expect(tree.state.position).toEqual({ seq: 4, atMs: START_MS + 5_000, budgetCount: 3 });
       expect(tree.state.budgetAt('t' as BudgetPath)).toEqual(world.driver.state.budgetAt('t' as BudgetPath));
       expect(tree.tail).toHaveLength(4 - projectedSeq);

@@ -12,7 +12,8 @@ const log = () => undefined;
 function open(database = new MemoryDatabase(), address = 'here:1', reaper = false) {
   const world = { nowMs: START_MS };
   const store = createMemoryStore({ database });
-  const start = () => startCoordinator({ store, log, address, graceMs: 0, reaper, clock: { nowMs: () => world.nowMs } });
+  const start = () =>
+    startCoordinator({ store, log, address, graceMs: 0, reaper, clock: { nowMs: () => world.nowMs } });
   return { world, store, start, database };
 }
 
@@ -49,7 +50,13 @@ describe('a standby', () => {
     expect(await standby.submit(new Commands('t').getBudget('t'))).toMatchObject(refusal);
     expect(await standby.catchUp(undefined)).toMatchObject(refusal);
     expect(standby.status()).toMatchObject({ serving: false, leader: false, leaderAddress: 'here:1' });
-    expect(leader.status()).toMatchObject({ serving: true, leader: true, epoch: 1, quarantinedTrees: [], queueDepth: 0 });
+    expect(leader.status()).toMatchObject({
+      serving: true,
+      leader: true,
+      epoch: 1,
+      quarantinedTrees: [],
+      queueDepth: 0,
+    });
     await leader.stop();
     await standby.stop();
   });

@@ -69,7 +69,11 @@ describe('putting back', () => {
 it('loses nothing, doubles nothing, and keeps the order of each tree', () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('push' as const), tree: fc.constantFrom('a', 'b', 'c') }),
-    fc.record({ do: fc.constant('take' as const), countMax: fc.integer({ min: 1, max: 7 }), turnMax: fc.integer({ min: 1, max: 3 }) }),
+    fc.record({
+      do: fc.constant('take' as const),
+      countMax: fc.integer({ min: 1, max: 7 }),
+      turnMax: fc.integer({ min: 1, max: 3 }),
+    }),
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), fc.integer({ min: 1, max: 12 }), (steps, countMax) => {

@@ -38,7 +38,9 @@ describe('a poisoned command', () => {
       'reservation',
     ]);
     expect(await world.lane.submit(world.make.getBudget('t'))).toMatchObject({ lifetime: { heldMicros: 30n } });
-    expect(await world.lane.submit(on('u', world.make.getBudget('u')))).toMatchObject({ lifetime: { heldMicros: 30n } });
+    expect(await world.lane.submit(on('u', world.make.getBudget('u')))).toMatchObject({
+      lifetime: { heldMicros: 30n },
+    });
   });
 
   it('that breaks an invariant fails alone and takes back only its own', async () => {

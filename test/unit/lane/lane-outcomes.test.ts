@@ -146,8 +146,8 @@ describe('key_exists', () => {
     world.lane.cache.peek('t' as never)?.state.evictRemembered(0);
     const elsewhere = { ...make.reserve('u', 20, { key: 'x' }), treeId: 'u' as never };
     const answers = await Promise.all(
-      [make.reserve('t', 10, { key: 'k' }), make.reserve('t', 11, { key: 'k' }), make.reserve('t', 5), elsewhere].map((each) =>
-        world.lane.submit(each),
+      [make.reserve('t', 10, { key: 'k' }), make.reserve('t', 11, { key: 'k' }), make.reserve('t', 5), elsewhere].map(
+        (each) => world.lane.submit(each),
       ),
     );
     expect(answers.map((each) => (each.kind === 'refusal' ? each.reason : each.kind))).toEqual([

@@ -4,8 +4,8 @@ import type { Answer } from '../../../src/kernel/answer.ts';
 import type { Command } from '../../../src/kernel/command.ts';
 import { Reaper } from '../../../src/lane/reaper.ts';
 import { treeQuarantined } from '../../../src/lane/refusals.ts';
-import { type DueTree, StoreUnavailableError } from '../../../src/store/port.ts';
 import { createMemoryStore } from '../../../src/store/memory-store.ts';
+import { type DueTree, StoreUnavailableError } from '../../../src/store/port.ts';
 import { ManualTime } from '../../support/manual-time.ts';
 
 const DONE: Answer = { kind: 'expired', count: 0, more: false };
