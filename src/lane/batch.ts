@@ -4,10 +4,11 @@ import type { Answer } from '../kernel/answer.ts';
 import { apply } from '../kernel/apply.ts';
 import type { Command } from '../kernel/command.ts';
 import { decide } from '../kernel/decide.ts';
+import { decideGrace, type LeaderGap } from '../kernel/decide-grace.ts';
 import type { DecideContext, Decision } from '../kernel/decision.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { InvariantError, invariant } from '../kernel/invariant.ts';
-import type { CachedTree, Missing } from './cached-tree.ts';
+import { type CachedTree, DUE_COUNT_MAX, type Missing } from './cached-tree.ts';
 import { expireCommand } from './expire-command.ts';
 
 /** A command in the lane's hands. */
@@ -50,19 +51,24 @@ export function isCorrupt(error: unknown): error is Error {
   return error instanceof InvariantError || (error instanceof Error && error.name === 'CorruptJournalError');
 }
 
+/** What a batch is decided with. `gap`: the time without a leader before this process led, where it is known. */
+export interface BatchContext extends DecideContext {
+  readonly gap?: LeaderGap | undefined;
+}
+
 /** Decides `items` in order. Throws CorruptTreeError where the lapses that are due can't be recorded. */
-export function decideTree(tree: CachedTree, items: readonly Submitted[], context: DecideContext): TreeBatch {
+export function decideTree(tree: CachedTree, items: readonly Submitted[], context: BatchContext): TreeBatch {
   const entries: Entry[] = [];
   const answered: { item: Submitted; answer: Answer }[] = [];
   const failed: { item: Submitted; error: unknown }[] = [];
   const parked: { item: Submitted; missing: Missing }[] = [];
   const unsearched: Submitted[] = [];
-  const missingDue = tree.missingForDue(context.nowMs);
+  const missingDue = tree.missingForDue(dueThroughMs(tree, context));
   if (missingDue !== undefined) {
     const all = items.map((item) => ({ item, missing: missingDue }));
     return { tree, entries, answered, failed, parked: all, unsearched, deferred: [] };
   }
-  if (expireDue(tree, context, entries)) {
+  if (graceDue(tree, context, entries) || expireDue(tree, context, entries)) {
     return { tree, entries, answered, failed, parked, unsearched, deferred: items };
   }
   for (const item of items) {
@@ -107,6 +113,22 @@ function attempt<T>(work: () => T): { readonly value: T } | { readonly error: un
 
 function applyAll(tree: CachedTree, entries: readonly Entry[]): void {
   for (const entry of entries) apply(tree.state, entry);
+}
+
+function dueThroughMs(tree: CachedTree, { gap, nowMs, graceMs }: BatchContext): number {
+  return gap === undefined || tree.graced ? nowMs : Math.max(nowMs, gap.toMs + graceMs);
+}
+
+// Before anything is taken for lapsed: leases that ran out while there was no leader get one grace. Returns whether there
+// are more of them than one batch moves.
+function graceDue(tree: CachedTree, context: BatchContext, entries: Entry[]): boolean {
+  if (context.gap === undefined || tree.graced) return false;
+  const { entries: graced, more } = decideGrace(tree.state, context.gap, context, DUE_COUNT_MAX);
+  // Looked for again until an append has made it final.
+  if (graced.length === 0) tree.graced = true;
+  for (const entry of graced) apply(tree.state, entry);
+  entries.push(...graced);
+  return more;
 }
 
 // Every decision treats a lapsed hold as lapsed: what is due is recorded first, in the same commit. Returns whether more is

@@ -38,6 +38,8 @@ export class CachedTree {
   projectedSeq: number;
   /** Every live reservation with a reclaim time up to here is loaded. */
   leasesThroughMs: number;
+  /** Whether every lease that ran out before this process led has got its grace. */
+  graced = false;
   readonly #absentPaths = new Set<BudgetPath>();
   readonly #absentIds = new Set<ReservationId>();
   readonly #ended: ReservationId[] = [];

@@ -1,6 +1,7 @@
 // Puts the lane's parts together: lane, writer lease, projector, reaper, clock. The only place that knows all of them.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleepMs } from 'node:timers/promises';
+import type { LeaderGap } from '../kernel/decide-grace.ts';
 import type { TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
 import { type Store, StoreUnavailableError } from '../store/port.ts';
@@ -46,13 +47,18 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
   const sleepBetweenRounds = (ms: number): Promise<void> => sleepUnless(stopping.signal, ms);
   const storeClock = options.clock === undefined ? new StoreClock(monotonicMs, log) : undefined;
   const clock = options.clock ?? (storeClock as StoreClock);
+  let gap: LeaderGap | undefined;
   const writer: Writer = new Writer({
     store,
     holder: randomUUID(),
     address: options.address,
     storeClock,
     log,
-    onLead: () => {
+    graceMs,
+    onLead: (epoch, gapMs) => {
+      // The gap was measured by the store's clock; a clock that is injected says nothing about it.
+      const toMs = storeClock?.nowMs();
+      gap = toMs === undefined ? undefined : { epoch, fromMs: toMs - gapMs, toMs };
       lane.reset();
       projector.takeUpLeftOver();
     },
@@ -67,6 +73,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     commit: commitTo,
     log,
     epoch: () => writer.epoch,
+    gap: () => gap,
     leaderAddress: () => writer.leaderAddress,
     onFenced: () => writer.fenced(),
     onCommitted: (treeId, entryCount) => projector.note(treeId, entryCount),
@@ -92,7 +99,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     submit,
     nowMs: () => clock.nowMs(),
     newReservationId: () => newReservationId(clock.nowMs()),
-    catchUp: (treeId) => catchUp({ lane, projector, reaper, writer }, treeId),
+    catchUp: (treeId) => catchUp({ store, lane, projector, reaper, writer }, treeId),
     status: () => statusOf(lane, writer, projector),
     async stop() {
       stopping.abort();
@@ -105,6 +112,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
 }
 
 interface Parts {
+  readonly store: Store;
   readonly lane: Lane;
   readonly projector: Projector;
   readonly reaper: Reaper;
@@ -112,7 +120,7 @@ interface Parts {
 }
 
 async function catchUp(parts: Parts, treeId: TreeId | undefined): Promise<Refusal | undefined> {
-  const { lane, projector, reaper, writer } = parts;
+  const { store, lane, projector, reaper, writer } = parts;
   if (writer.epoch === undefined) return refusals.notLeader(writer.leaderAddress);
   if (treeId !== undefined) {
     for (;;) {
@@ -125,6 +133,10 @@ async function catchUp(parts: Parts, treeId: TreeId | undefined): Promise<Refusa
     await projector.catchUp(treeId);
     // What is due in all trees is looked for in the projection, so it comes after it and before it.
     if (treeId === undefined && (await reaper.round()) > 0) await projector.catchUp(undefined);
+    // Asked last: whatever another leader has answered by then might not be projected.
+    const { epoch } = writer;
+    if (epoch !== undefined && (await store.append(epoch, [])).outcome === 'fenced') writer.fenced();
+    if (epoch === undefined || writer.epoch === undefined) return refusals.notLeader(writer.leaderAddress);
   } catch (error) {
     if (error instanceof StoreUnavailableError) return refusals.storeUnavailable();
     throw error;

@@ -9,6 +9,7 @@
 //   anything else the batch is taken apart and each command decided alone, so that only the one at fault fails
 import type { Answer } from '../kernel/answer.ts';
 import type { Command, PersonalFields } from '../kernel/command.ts';
+import type { LeaderGap } from '../kernel/decide-grace.ts';
 import type { TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
 import { type AppendResult, type Store, StoreUnavailableError, type TreeAppend } from '../store/port.ts';
@@ -43,6 +44,8 @@ export interface LaneDeps {
   readonly log: Log;
   /** The epoch under which this process may append; undefined while it is not the writer. */
   readonly epoch: () => number | undefined;
+  /** The time without a leader before this process's epoch, where it is known. */
+  readonly gap?: () => LeaderGap | undefined;
   /** Where the writer can be reached, as far as known. */
   readonly leaderAddress: () => string;
   /** Called when an append found another epoch. */
@@ -209,6 +212,7 @@ export class Lane {
         nowMs: Math.max(nowMs, tree.state.position.atMs),
         graceMs: this.#deps.graceMs,
         commit: this.#deps.commit,
+        gap: this.#deps.gap?.(),
       };
       try {
         const batch = decideTree(tree, own, context);

@@ -11,6 +11,9 @@ const LEASE_TTL_MS = 6_000;
 /** Between two renewals: two may fail before the lease runs out. */
 const ROUND_MS = 1_500;
 
+/** Between two looks of a standby: a lease that was given back is taken within this. A look costs one read of one row. */
+const STANDBY_ROUND_MS = 500;
+
 /** Everything the writer works with. */
 export interface WriterDeps {
   readonly store: Store;
@@ -21,7 +24,10 @@ export interface WriterDeps {
   /** Tied to the store's clock with every answer; undefined where time is injected. */
   readonly storeClock: StoreClock | undefined;
   readonly log: Log;
-  readonly onLead: (epoch: number) => void;
+  /** Between the end of a reservation's lease and its lapse; see Store.holdWriterLease. Default: 0. */
+  readonly graceMs?: number;
+  /** Called when an epoch begins, with how long there was no leader before it. */
+  readonly onLead: (epoch: number, gapMs: number) => void;
   readonly onLost: () => void;
   readonly monotonicMs: () => number;
   readonly sleep: (ms: number) => Promise<void>;
@@ -82,7 +88,7 @@ export class Writer {
 
   async #run(): Promise<void> {
     while (this.#running) {
-      await this.#deps.sleep(ROUND_MS);
+      await this.#deps.sleep(this.#epoch === undefined ? STANDBY_ROUND_MS : ROUND_MS);
       if (!this.#running) return;
       try {
         await this.#claim();
@@ -94,14 +100,14 @@ export class Writer {
   }
 
   async #claim(): Promise<void> {
-    const { store, holder, address, storeClock, monotonicMs } = this.#deps;
+    const { store, holder, address, storeClock, monotonicMs, graceMs = 0 } = this.#deps;
     const sentMs = monotonicMs();
-    const lease = await store.holdWriterLease(holder, address, this.#epoch, LEASE_TTL_MS);
+    const lease = await store.holdWriterLease(holder, address, this.#epoch, LEASE_TTL_MS, graceMs);
     storeClock?.follow(lease.storeNowMs, monotonicMs() - sentMs);
     if (lease.held && lease.epoch !== this.#epoch) {
       this.#epoch = lease.epoch;
-      this.#deps.log('info', 'this process is the writer', { epoch: lease.epoch });
-      this.#deps.onLead(lease.epoch);
+      this.#deps.log('info', 'this process is the writer', { epoch: lease.epoch, gapMs: lease.gapMs });
+      this.#deps.onLead(lease.epoch, lease.gapMs);
     } else if (!lease.held) {
       this.fenced();
     }

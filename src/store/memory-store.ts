@@ -93,14 +93,14 @@ export function createMemoryStore(
       up();
       return dueTrees(database, atMs, after).slice(0, countMax);
     },
-    async holdWriterLease(holder, address, epoch, ttlMs) {
+    async holdWriterLease(holder, address, epoch, ttlMs, graceMs = 0) {
       up();
-      return holdLease(database, nowMs(), holder, address, epoch, ttlMs);
+      return holdLease(database, nowMs(), { holder, address, epoch, ttlMs, graceMs });
     },
     async releaseWriterLease(holder, epoch) {
       up();
       const { lease } = database;
-      if (lease.holder === holder && lease.epoch === epoch) database.lease = { ...lease, expireMs: 0 };
+      if (lease.holder === holder && lease.epoch === epoch) database.lease = { ...lease, expireMs: 0, renewedMs: nowMs() };
     },
     async quarantine(treeId, reason) {
       up();
@@ -198,20 +198,26 @@ function dueTrees(database: MemoryDatabase, atMs: number, after: DueTree | undef
     .sort(order);
 }
 
-function holdLease(
-  database: MemoryDatabase,
-  storeNowMs: number,
-  holder: string,
-  address: string,
-  epoch: number | undefined,
-  ttlMs: number,
-): WriterLease {
+interface Claim {
+  readonly holder: string;
+  readonly address: string;
+  readonly epoch: number | undefined;
+  readonly ttlMs: number;
+  readonly graceMs: number;
+}
+
+function holdLease(database: MemoryDatabase, storeNowMs: number, claim: Claim): WriterLease {
   const { lease } = database;
-  const isOurs = lease.holder === holder && lease.epoch === epoch;
+  const { holder, address, ttlMs } = claim;
+  const isOurs = lease.holder === holder && lease.epoch === claim.epoch;
   const held = isOurs || lease.expireMs <= storeNowMs;
   if (held) {
-    database.lease = { epoch: isOurs ? lease.epoch : lease.epoch + 1, holder, address, expireMs: storeNowMs + ttlMs };
+    const kept = { ...lease, address, expireMs: storeNowMs + ttlMs, renewedMs: storeNowMs };
+    // A leader that did not last for a grace gave none: the gap before it goes on.
+    const gapFromMs = lease.renewedMs < lease.ledMs + claim.graceMs ? lease.gapFromMs : lease.renewedMs;
+    database.lease = isOurs ? kept : { ...kept, holder, epoch: lease.epoch + 1, ledMs: storeNowMs, gapFromMs };
   }
   const now = database.lease;
-  return { epoch: now.epoch, address: now.address, held, storeNowMs, expireMs: now.expireMs };
+  const gapMs = Number.isFinite(now.ledMs) ? now.ledMs - now.gapFromMs : 0;
+  return { epoch: now.epoch, address: now.address, held, storeNowMs, expireMs: now.expireMs, gapMs };
 }

@@ -91,6 +91,11 @@ export interface WriterLease {
   readonly storeNowMs: number;
   /** When it runs out, by the store's clock. */
   readonly expireMs: number;
+  /**
+   * How long there was no leader before this epoch began: since the last renewal by the one before, or longer where that
+   * one did not last for a grace. In milliseconds of the store's clock.
+   */
+  readonly gapMs: number;
 }
 
 /** A live reservation that is due, as the reaper looks for them across trees. */
@@ -124,8 +129,17 @@ export interface Store {
   unprojectedTrees(countMax: number): Promise<readonly { readonly treeId: TreeId; readonly projectedSeq: number }[]>;
   /** Trees with live reservations due at `nowMs` in the projection, earliest first, after a cursor, up to `countMax`. */
   dueTrees(nowMs: number, after: DueTree | undefined, countMax: number): Promise<readonly DueTree[]>;
-  /** Takes the writer's lease if it is free or run out (raising the epoch), or renews it if held with this epoch. */
-  holdWriterLease(holder: string, address: string, epoch: number | undefined, ttlMs: number): Promise<WriterLease>;
+  /**
+   * Takes the writer's lease if it is free or run out (raising the epoch), or renews it if held with this epoch. `graceMs`
+   * says how long a leader must last for the gap before it to be over; default 0.
+   */
+  holdWriterLease(
+    holder: string,
+    address: string,
+    epoch: number | undefined,
+    ttlMs: number,
+    graceMs?: number,
+  ): Promise<WriterLease>;
   /** Gives the lease back, if still held with this epoch, so that a standby can take over at once. */
   releaseWriterLease(holder: string, epoch: number): Promise<void>;
   /** Puts a tree out of service, with the reason that people are shown. */

@@ -77,7 +77,8 @@ export async function createPostgresStore(options: PostgresStoreOptions): Promis
     project: (batch) => projectBatch(projections, batch),
     unprojectedTrees: (countMax) => unprojectedTrees(reads, countMax),
     dueTrees: (nowMs, after, countMax) => dueTrees(reads, nowMs, after, countMax),
-    holdWriterLease: (holder, address, epoch, ttlMs) => holdWriterLease(leases, holder, address, epoch, ttlMs),
+    holdWriterLease: (holder, address, epoch, ttlMs, graceMs) =>
+      holdWriterLease(leases, holder, address, epoch, ttlMs, graceMs),
     releaseWriterLease: (holder, epoch) => releaseWriterLease(leases, holder, epoch),
     quarantine: (treeId, reason) => quarantineTree(leases, treeId, reason),
     listBudgetPaths: (query) => listBudgetPaths(reads, query),

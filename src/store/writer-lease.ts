@@ -3,6 +3,15 @@ import type { TreeId } from '../kernel/names.ts';
 import type { WriterLease } from './port.ts';
 import type { Runs } from './sql-client.ts';
 
+interface LeaseRow {
+  readonly epoch: string;
+  readonly address: string;
+  readonly held: boolean;
+  readonly store_now_ms: string;
+  readonly expire_ms: string;
+  readonly gap_ms: string;
+}
+
 /** Takes or renews the lease. See Store.holdWriterLease. */
 export async function holdWriterLease(
   client: Runs,
@@ -10,10 +19,12 @@ export async function holdWriterLease(
   address: string,
   epoch: number | undefined,
   ttlMs: number,
+  graceMs = 0,
 ): Promise<WriterLease> {
   const [row] = await client.run(
-    (sql) => sql<[{ epoch: string; address: string; held: boolean; store_now_ms: string; expire_ms: string }]>`
-      SELECT * FROM budgetd.hold_writer_lease(${holder}, ${address}, ${epoch ?? null}, ${Math.round(ttlMs)})`,
+    (sql) => sql<[LeaseRow]>`
+      SELECT * FROM budgetd.hold_writer_lease(${holder}, ${address}, ${epoch ?? null}, ${Math.round(ttlMs)},
+        ${Math.round(graceMs)})`,
   );
   return {
     epoch: Number(row.epoch),
@@ -21,13 +32,15 @@ export async function holdWriterLease(
     held: row.held,
     storeNowMs: Number(row.store_now_ms),
     expireMs: Number(row.expire_ms),
+    gapMs: Number(row.gap_ms),
   };
 }
 
 /** Gives the lease back. See Store.releaseWriterLease. */
 export async function releaseWriterLease(client: Runs, holder: string, epoch: number): Promise<void> {
   await client.run(
-    (sql) => sql`UPDATE budgetd.writer_lease SET expire_at = '-infinity' WHERE holder = ${holder} AND epoch = ${epoch}`,
+    (sql) => sql`UPDATE budgetd.writer_lease SET expire_at = '-infinity', renewed_at = clock_timestamp()
+      WHERE holder = ${holder} AND epoch = ${epoch}`,
   );
 }
 

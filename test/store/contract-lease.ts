@@ -28,4 +28,17 @@ export function describeLease(c: ContractWorld): void {
     expect(await c.store.append(c.epoch + 1, [])).toStrictEqual({ outcome: 'fenced' });
     expect((await c.store.append(c.epoch + 2, [])).outcome).toBe('committed');
   });
+
+  it('tells for how long there was no leader, across one that did not last for a grace', async () => {
+    const now = await c.store.holdWriterLease('looking', '', undefined, 0);
+    await c.store.releaseWriterLease('contract', now.epoch);
+    const first = await c.store.holdWriterLease('first', '', undefined, 0, 60_000);
+    expect(first).toMatchObject({ held: true });
+    const renewed = await c.store.holdWriterLease('first', '', first.epoch, 0, 60_000);
+    expect(renewed.gapMs).toBe(first.gapMs);
+    const second = await c.store.holdWriterLease('second', '', undefined, 0, 60_000);
+    expect(second.gapMs).toBeGreaterThanOrEqual(first.gapMs + second.storeNowMs - first.storeNowMs - 1);
+    const third = await c.store.holdWriterLease('third', '', undefined, 0, 0);
+    expect(third.gapMs).toBeLessThanOrEqual(third.storeNowMs - second.storeNowMs + 1);
+  });
 }

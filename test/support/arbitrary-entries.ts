@@ -9,6 +9,7 @@ import type {
   EntryBase,
   Expired,
   Extended,
+  Graced,
   Granted,
   Headroom,
   Lapse,
@@ -133,6 +134,10 @@ const settled = entryOf<Settled>(
 const released = entryOf<Released>('Released', fc.record(change));
 const move: fc.Arbitrary<LeaseMove> = fc.record({ id, figures, headroom });
 const renewed = entryOf<Renewed>('Renewed', fc.record({ moves: fc.array(move, { maxLength: 4 }) }));
+const graced = entryOf<Graced>(
+  'Graced',
+  fc.record({ epoch: fc.nat(), fromMs: timeMs, toMs: timeMs, moves: fc.array(fc.record({ id, figures }), { maxLength: 4 }) }),
+);
 const lapse: fc.Arbitrary<Lapse> = fc.record({ id, figures, charged: fc.boolean(), effects });
 const expired = entryOf<Expired>('Expired', fc.record({ lapses: fc.array(lapse, { maxLength: 4 }) }));
 
@@ -203,5 +208,5 @@ const refused = entryOf<Refused>(
 
 /** Any entry. Cloned, since fast-check's records have no prototype at times, and ours always have one. */
 export const arbitraryEntry: fc.Arbitrary<Entry> = fc
-  .oneof<fc.Arbitrary<Entry>[]>(granted, extended, settled, released, renewed, expired, budgetChange, refused)
+  .oneof<fc.Arbitrary<Entry>[]>(granted, extended, settled, released, renewed, graced, expired, budgetChange, refused)
   .map((entry) => structuredClone(entry));

@@ -3,7 +3,7 @@
 import type { Scheduler } from 'fast-check';
 import type { Store } from '../../src/store/port.ts';
 
-/** See the head of this file. Calls pass at once until `arm` is called, and again after `disarm`. */
+/** See the head of this file. Calls pass at once until `arm` is called, and again after `disarm`; so do the lease's. */
 export interface ScheduledStore extends Store {
   arm(): void;
   disarm(): void;
@@ -22,6 +22,7 @@ export function scheduleStore(scheduler: Scheduler, store: Store): ScheduledStor
     return result;
   };
   return {
+    ...store,
     arm: () => {
       armed = true;
     },
@@ -33,10 +34,5 @@ export function scheduleStore(scheduler: Scheduler, store: Store): ScheduledStor
     findKeys: (treeId, digests) => take('find keys', () => store.findKeys(treeId, digests)),
     readEntries: (treeId, afterSeq, countMax) => take('read', () => store.readEntries(treeId, afterSeq, countMax)),
     project: (batch) => take('project', () => store.project(batch)),
-    unprojectedTrees: (countMax) => store.unprojectedTrees(countMax),
-    dueTrees: (nowMs, after, countMax) => store.dueTrees(nowMs, after, countMax),
-    holdWriterLease: (holder, address, epoch, ttlMs) => store.holdWriterLease(holder, address, epoch, ttlMs),
-    releaseWriterLease: (holder, epoch) => store.releaseWriterLease(holder, epoch),
-    quarantine: (treeId, reason) => store.quarantine(treeId, reason),
   };
 }

@@ -9,7 +9,8 @@ import { publicReservationId, type TreeId } from '../../kernel/names.ts';
 import type { Outcome as KernelOutcome, Reservation as KernelReservation } from '../../kernel/reservation.ts';
 import { timestampFromMs } from './time.ts';
 
-const OUTCOMES: Readonly<Record<KernelOutcome, Outcome>> = {
+/** Outcomes on the wire. */
+export const OUTCOMES: Readonly<Record<KernelOutcome, Outcome>> = {
   succeeded: Outcome.SUCCEEDED,
   failed: Outcome.FAILED,
   cancelled: Outcome.CANCELLED,

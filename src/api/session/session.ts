@@ -7,14 +7,10 @@
 // Results that become known in one turn of the event loop leave in one frame. The peer that does not read its results is
 // not read from either, so that what one Session holds in memory is bounded.
 import { toBinary } from '@bufbuild/protobuf';
-import {
-  type SessionCommand,
-  type SessionRequest,
-  type SessionResult,
-  SessionResultSchema,
-} from '../../gen/budgetd/v1/reservation_pb.ts';
+import { type SessionCommand, type SessionRequest, SessionResultSchema } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { Code } from '../../gen/google/rpc/code_pb.ts';
-import type { Answer, ReservationAnswer } from '../../kernel/answer.ts';
+import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
+import type { Answer } from '../../kernel/answer.ts';
 import type { Command } from '../../kernel/command.ts';
 import type { ReservationId } from '../../kernel/names.ts';
 import type { ApiLog } from '../api-log.ts';
@@ -25,7 +21,7 @@ import { refusalStatus } from '../errors/refusal-status.ts';
 import type { CommandDesk } from '../services/command-desk.ts';
 import { RESERVATION_CALLS, reservationAnswer } from '../services/reservation-calls.ts';
 import type { CommandOrigin } from '../validate/reservation-commands.ts';
-import { resultFrame } from './result-frame.ts';
+import { type ReadyResult, resultFrame } from './result-frame.ts';
 import type { SessionLimits } from './session-limits.ts';
 
 /** The transport under a Session. */
@@ -48,8 +44,12 @@ export interface SessionDeps {
 type CallName = keyof typeof RESERVATION_CALLS;
 interface AnyCall {
   readonly toCommand: (request: object, origin: CommandOrigin) => Command | ApiRefusal;
-  readonly toMessage: (answer: ReservationAnswer) => object;
 }
+
+// Field numbers of SessionResult, from the contract itself.
+const RESULT_FIELDS = Object.fromEntries(
+  SessionResultSchema.fields.map((field) => [field.localName, field.number]),
+) as Readonly<Record<CallName | 'error', number>>;
 
 // The contract's bound on one frame: at 1 MiB a message more would not fit anyway.
 const FRAME_COMMANDS_MAX = 4_096;
@@ -79,7 +79,7 @@ export class Session {
   #state: 'open' | 'closing' | 'ended' = 'open';
   #endStatus: CallStatus | undefined;
   readonly #awaitedIds = new Set<bigint>();
-  #ready: Uint8Array[] = [];
+  #ready: ReadyResult[] = [];
   #flushScheduled = false;
   #writeBlocked = false;
   #readPaused = false;
@@ -166,10 +166,7 @@ export class Session {
     try {
       const single = isRefusal(answer) ? answer : reservationAnswer(answer);
       if (isRefusal(single)) this.#refuse(commandId, single);
-      else {
-        const value = (RESERVATION_CALLS[name] as unknown as AnyCall).toMessage(single);
-        this.#push(commandId, { case: name, value } as SessionResult['result']);
-      }
+      else this.#push({ commandId, field: RESULT_FIELDS[name], content: single });
     } catch (cause) {
       this.#failed(commandId, name, cause);
     }
@@ -178,16 +175,19 @@ export class Session {
   #failed(commandId: bigint, name: CallName | undefined, cause: unknown): void {
     this.#awaitedIds.delete(commandId);
     const status = faultStatus(cause, `Session/${name}`, this.#deps.log);
-    if (this.#state !== 'ended') this.#push(commandId, { case: 'error', value: statusMessage(status) });
+    if (this.#state !== 'ended') this.#pushError(commandId, status);
   }
 
   #refuse(commandId: bigint, refusal: ApiRefusal): void {
-    this.#push(commandId, { case: 'error', value: statusMessage(refusalStatus(refusal)) });
+    this.#pushError(commandId, refusalStatus(refusal));
   }
 
-  #push(commandId: bigint, result: SessionResult['result']): void {
-    const message: SessionResult = { $typeName: 'budgetd.v1.SessionResult', commandId, result };
-    this.#ready.push(toBinary(SessionResultSchema, message));
+  #pushError(commandId: bigint, status: CallStatus): void {
+    this.#push({ commandId, field: RESULT_FIELDS.error, content: toBinary(StatusSchema, statusMessage(status)) });
+  }
+
+  #push(result: ReadyResult): void {
+    this.#ready.push(result);
     this.#scheduleFlush();
   }
 

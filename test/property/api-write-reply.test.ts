@@ -1,0 +1,102 @@
+// Replies written by hand are the bytes that the generated code writes, for every answer that the kernel could give.
+import { toBinary } from '@bufbuild/protobuf';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { reservationReply } from '../../src/api/encode/reservation-message.ts';
+import { type ReadyResult, resultFrame } from '../../src/api/session/result-frame.ts';
+import { ReverseWriter } from '../../src/api/wire/reverse-writer.ts';
+import { writeReply } from '../../src/api/wire/write-reply.ts';
+import { ReserveResponseSchema, SessionResponseSchema } from '../../src/gen/budgetd/v1/reservation_pb.ts';
+import type { ReservationAnswer } from '../../src/kernel/answer.ts';
+import { MICROS_MAX } from '../../src/kernel/money.ts';
+import type { ReservationState } from '../../src/kernel/reservation.ts';
+
+const micros = fc.oneof(
+  fc.bigInt(0n, 300n),
+  fc.bigInt(0n, MICROS_MAX),
+  fc.constant(BigInt(Number.MAX_SAFE_INTEGER) + 1n),
+);
+const text = fc.oneof(fc.string({ maxLength: 12 }), fc.string({ unit: 'grapheme', maxLength: 100 }));
+const instant = fc.integer({ min: 0, max: 8_000_000_000_000 });
+
+const figures = fc.record({
+  state: fc.constantFrom<ReservationState>('ACTIVE', 'SETTLED', 'RELEASED', 'EXPIRED'),
+  requestedMicros: micros,
+  grantedMicros: micros,
+  heldMicros: micros,
+  settledMicros: micros,
+  releasedMicros: micros,
+  overrunMicros: micros,
+  estimatedMicros: micros,
+  lapsedHeldMicros: micros,
+  expireMs: fc.integer({ min: 100_000_000, max: 8_000_000_000_000 }),
+  reclaimMs: instant,
+  ttlMs: fc.integer({ min: 1_000, max: 86_400_000 }),
+  endMs: fc.option(instant, { nil: undefined }),
+  late: fc.boolean(),
+  estimated: fc.boolean(),
+  started: fc.boolean(),
+  outcome: fc.option(fc.constantFrom('succeeded' as const, 'failed' as const, 'cancelled' as const), {
+    nil: undefined,
+  }),
+  releaseReason: text,
+});
+
+const answer = fc.record({
+  kind: fc.constant('reservation' as const),
+  treeId: fc.constant('acme' as never),
+  reservation: fc.record({
+    id: fc.constant('1m8p4yg7g6r3kj4verz2zz' as never),
+    budgetNo: fc.constant(1),
+    budget: text as fc.Arbitrary<never>,
+    unit: text,
+    accounts: fc.constant([]),
+    createMs: instant,
+    holder: text,
+    actingFor: text,
+    // Keys that are numbers come first in a JavaScript object, whatever their order in the list.
+    labels: fc.uniqueArray(fc.tuple(fc.stringMatching(/^[a-z]{1,8}$/), text), {
+      selector: ([key]) => key,
+      maxLength: 5,
+    }),
+    figures,
+  }),
+  headroom: fc.record({ micros: fc.option(micros, { nil: undefined }), budget: text, limit: text }),
+  replayed: fc.boolean(),
+  dryRun: fc.boolean(),
+}) satisfies fc.Arbitrary<ReservationAnswer>;
+
+const commandId = fc.bigInt(0n, 2n ** 64n - 1n);
+
+describe('replies written by hand', () => {
+  it('are what the generated code writes', () => {
+    fc.assert(
+      fc.property(answer, (given) => {
+        const writer = new ReverseWriter(16);
+        writeReply(writer, given);
+        const message = { $typeName: 'budgetd.v1.ReserveResponse' as const, ...reservationReply(given) };
+        expect(writer.take()).toEqual(Buffer.from(toBinary(ReserveResponseSchema, message)));
+      }),
+    );
+  });
+
+  it('stand in frames in the order of the results', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(commandId, answer), { maxLength: 6 }), (given) => {
+        const ready = given.map(([id, content]): ReadyResult => ({ commandId: id, field: 3, content }));
+        const results = given.map(([id, content]) => ({
+          $typeName: 'budgetd.v1.SessionResult' as const,
+          commandId: id,
+          result: {
+            case: 'reserve' as const,
+            value: { $typeName: 'budgetd.v1.ReserveResponse' as const, ...reservationReply(content) },
+          },
+        }));
+        const { frame, next } = resultFrame(ready, 0);
+        expect(next).toBe(ready.length);
+        const message = { $typeName: 'budgetd.v1.SessionResponse' as const, results };
+        expect(frame).toEqual(Buffer.from(toBinary(SessionResponseSchema, message)));
+      }),
+    );
+  });
+});
