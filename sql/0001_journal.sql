@@ -28,12 +28,13 @@ CREATE TABLE budgetd.journal (
   CHECK (last_seq >= first_seq)
 ) PARTITION BY RANGE (at);
 
--- Batches compress well. lz4 does it in half the time of the default, where the server was built with it.
+-- Batches compress well. lz4 does it for next to nothing, where the server was built with it; the default method costs a
+-- sixth of an append (measured on 18: 12.5 against 10.5 microseconds an entry), so without lz4 they are stored as they are.
 DO $$
 BEGIN
   ALTER TABLE budgetd.journal ALTER COLUMN entries SET COMPRESSION lz4;
 EXCEPTION WHEN feature_not_supported THEN
-  NULL;
+  ALTER TABLE budgetd.journal ALTER COLUMN entries SET STORAGE EXTERNAL;
 END $$;
 
 CREATE TABLE budgetd.journal_default PARTITION OF budgetd.journal DEFAULT;
@@ -74,7 +75,7 @@ BEGIN
     v_name := format('journal_y%sm%s', to_char(v_month, 'YYYY'), to_char(v_month, 'MM'));
     CONTINUE WHEN to_regclass('budgetd.' || v_name) IS NOT NULL;
     BEGIN
-      EXECUTE format('CREATE TABLE budgetd.%I (LIKE budgetd.journal INCLUDING COMPRESSION INCLUDING CONSTRAINTS)', v_name);
+      EXECUTE format('CREATE TABLE budgetd.%I (LIKE budgetd.journal INCLUDING COMPRESSION INCLUDING STORAGE INCLUDING CONSTRAINTS)', v_name);
       EXECUTE format('ALTER TABLE budgetd.journal ATTACH PARTITION budgetd.%I FOR VALUES FROM (%L) TO (%L)',
         v_name, v_month, v_month + interval '1 month');
       EXECUTE format('CREATE TRIGGER journal_no_truncate BEFORE TRUNCATE ON budgetd.%I

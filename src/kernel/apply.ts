@@ -23,16 +23,10 @@ export function apply(state: TreeState, entry: Entry): void {
 
 function applyRecords(state: TreeState, entry: Entry): void {
   switch (entry.type) {
-    case 'Granted': {
-      const { personal } = entry;
-      state.putReservation({
-        ...entry.reservation,
-        actingFor: personal?.actingFor ?? '',
-        labels: personal?.labels ?? [],
-      });
+    case 'Granted':
+      state.putReservation(entry.reservation);
       moveAll(state, entry.effects);
       return;
-    }
     case 'Extended':
     case 'Settled':
     case 'Released':

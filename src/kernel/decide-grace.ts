@@ -28,12 +28,7 @@ export interface GraceDecision {
  * grace of 0 nothing moves. A second call finds nothing: what was moved lies behind the gap. A lease whose reclaim time is
  * later than toMs + grace as it is keeps it. Every reservation with a reclaim time up to toMs + grace must be loaded.
  */
-export function decideGrace(
-  state: TreeState,
-  gap: LeaderGap,
-  context: DecideContext,
-  countMax: number,
-): GraceDecision {
+export function decideGrace(state: TreeState, gap: LeaderGap, context: DecideContext, countMax: number): GraceDecision {
   if (context.graceMs === 0) return { entries: [], more: false };
   const untilMs = gap.toMs + context.graceMs;
   const moves: { id: Graced['moves'][number]['id']; figures: ReservationFigures }[] = [];

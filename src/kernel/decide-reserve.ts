@@ -64,13 +64,14 @@ function granted(
     accounts,
     createMs: context.nowMs,
     holder: command.holder,
+    actingFor: command.personal?.actingFor ?? '',
+    labels: command.personal?.labels ?? [],
     figures: newFigures(command, context, grantedMicros),
   };
-  const personal = { actingFor: command.personal?.actingFor ?? '', labels: command.personal?.labels ?? [] };
   const answer = {
     kind: 'reservation',
     treeId: state.treeId,
-    reservation: { ...reservation, ...personal },
+    reservation,
     headroom,
     replayed: false,
     dryRun: command.dryRun,

@@ -52,7 +52,8 @@ export type Revisions = readonly (readonly [budgetNo: number, revision: number])
 /** A hold was placed. */
 export interface Granted extends EntryBase {
   readonly type: 'Granted';
-  readonly reservation: Omit<Reservation, 'actingFor' | 'labels'>;
+  /** Its personal fields are those of `personal`, and not part of the journal's bytes either. */
+  readonly reservation: Reservation;
   readonly minMicros: bigint;
   readonly revisions: Revisions;
   /** What is available after the grant, as answered. */

@@ -32,8 +32,8 @@ export class TreeState {
   readonly #accounts = new Map<number, readonly Account[]>();
   /** Records as they were at the last commit, of those that were touched since. */
   readonly #budgetsBefore = new Map<number, BudgetState | undefined>();
-  readonly #reservationsBefore = new Map<ReservationId, Reservation | undefined>();
-  readonly #rememberedBefore = new Map<string, Entry | undefined>();
+  readonly #reservationsBefore: (readonly [ReservationId, Reservation | undefined])[] = [];
+  readonly #rememberedBefore: (readonly [string, Entry | undefined])[] = [];
   /** Copies that this batch made and may move in place. */
   readonly #moving = new Map<number, MovingBudget>();
 
@@ -137,12 +137,12 @@ export class TreeState {
   putReservation(reservation: Reservation): void {
     const { id } = reservation;
     const before = this.#reservations.get(id);
-    if (!this.#reservationsBefore.has(id)) this.#reservationsBefore.set(id, before);
+    this.#reservationsBefore.push([id, before]);
     this.#replaceReservation(id, before, reservation);
   }
 
   remember(digest: string, entry: Entry): void {
-    if (!this.#rememberedBefore.has(digest)) this.#rememberedBefore.set(digest, this.#remembered.get(digest));
+    this.#rememberedBefore.push([digest, this.#remembered.get(digest)]);
     this.#remembered.set(digest, entry);
   }
 
@@ -176,10 +176,11 @@ export class TreeState {
       this.#budgets.delete(no);
       this.#accounts.delete(no);
     }
-    for (const [id, before] of this.#reservationsBefore) {
+    // Backwards: of several changes of one record the oldest is what it was.
+    for (const [id, before] of this.#reservationsBefore.toReversed()) {
       this.#replaceReservation(id, this.#reservations.get(id), before);
     }
-    for (const [digest, before] of this.#rememberedBefore) {
+    for (const [digest, before] of this.#rememberedBefore.toReversed()) {
       if (before === undefined) this.#remembered.delete(digest);
       else this.#remembered.set(digest, before);
     }
@@ -217,8 +218,8 @@ export class TreeState {
 
   #forgetBefore(): void {
     this.#budgetsBefore.clear();
-    this.#reservationsBefore.clear();
-    this.#rememberedBefore.clear();
+    this.#reservationsBefore.length = 0;
+    this.#rememberedBefore.length = 0;
     this.#moving.clear();
   }
 

@@ -53,7 +53,7 @@ export function decodeEntry(value: unknown, context: DecodeContext): Entry {
   const type = raw['type'] as EntryType;
   switch (type) {
     case 'Granted':
-      return { ...base, type, ...grantOf(raw, context) };
+      return { ...base, type, ...grantOf(raw, base, context) };
     case 'Extended':
       return {
         ...base,
@@ -125,7 +125,7 @@ function personalOf(commitment: unknown, seq: number, context: DecodeContext): E
   };
 }
 
-function grantOf(raw: Raw, context: DecodeContext) {
+function grantOf(raw: Raw, { atMs, personal }: Pick<Entry, 'atMs' | 'personal'>, context: DecodeContext) {
   const accounts = accountsOf(raw['accounts'], context.accounts);
   context.accounts = accounts;
   return {
@@ -135,14 +135,16 @@ function grantOf(raw: Raw, context: DecodeContext) {
       budget: stringOf(raw['budget']) as BudgetPath,
       unit: stringOf(raw['unit']),
       accounts,
-      createMs: integerOf(raw['createMs']),
-      holder: stringOf(raw['holder']),
+      createMs: raw['createMs'] === undefined ? atMs : integerOf(raw['createMs']),
+      holder: raw['holder'] === undefined ? '' : stringOf(raw['holder']),
+      actingFor: personal?.actingFor ?? '',
+      labels: personal?.labels ?? [],
       figures: figuresOf(raw['fig']),
     },
     minMicros: amountOf(raw['min']),
     revisions: revisionsOf(raw['rev']),
     headroom: headroomOf(raw['room']),
-    effects: effectsOf(raw['fx'], context),
+    effects: effectsOf(raw['fx'], context, accounts),
   };
 }
 
@@ -233,10 +235,12 @@ function headroomOf(value: unknown): Headroom {
   return { micros: optionalAmountOf(micros), budget: stringOf(budget), limit: stringOf(limit) };
 }
 
-function effectsOf(value: unknown, context: DecodeContext): readonly Effect[] {
+function effectsOf(value: unknown, context: DecodeContext, named?: readonly Account[]): readonly Effect[] {
   return arrayOf(value).map((effect) => {
-    const [held, settled, overrun, active, accountList] = arrayOf(effect, 5);
-    const accounts = accountsOf(accountList, context.accounts);
+    const [held, settled, overrun, active, accountList] = arrayOf(effect);
+    // A grant's effects may leave out the accounts that it named before.
+    const accounts =
+      accountList === undefined && named !== undefined ? named : accountsOf(accountList, context.accounts);
     context.accounts = accounts;
     return {
       heldMicros: amountOf(held),

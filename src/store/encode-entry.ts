@@ -1,6 +1,8 @@
 // Journal entries to JSON text: compact, readable in psql, and the same bytes for the same entry. Personal fields never
 // get into it; their commitment does. Names: v format version, by actor, fig figures (figures-codec), rev budget number
 // and revision in pairs, room headroom (amount, budget, limit), fx effects (held, settled, overrun, active, accounts).
+
+import type { Account } from '../kernel/budget.ts';
 import type {
   BudgetChange,
   Effect,
@@ -60,9 +62,11 @@ function grantedText(entry: Granted): string {
   const r = entry.reservation;
   return (
     `"id":${quote(r.id)},"budgetNo":${r.budgetNo},"budget":${quote(r.budget)},"unit":${quote(r.unit)},` +
-    `"accounts":${accountsText(r.accounts)},"createMs":${r.createMs},"holder":${quote(r.holder)},` +
+    `"accounts":${accountsText(r.accounts)},` +
+    (r.createMs === entry.atMs ? '' : `"createMs":${r.createMs},`) +
+    (r.holder === '' ? '' : `"holder":${quote(r.holder)},`) +
     `"fig":${figuresText(r.figures)},"min":${amountText(entry.minMicros)},"rev":${revisionsText(entry.revisions)},` +
-    `"room":${headroomText(entry.headroom)},"fx":${effectsText(entry.effects)}`
+    `"room":${headroomText(entry.headroom)},"fx":${effectsText(entry.effects, r.accounts)}`
   );
 }
 
@@ -151,13 +155,14 @@ function headroomText(headroom: Headroom): string {
   return `[${optionalAmountText(headroom.micros)},${quote(headroom.budget)},${quote(headroom.limit)}]`;
 }
 
-function effectsText(effects: readonly Effect[]): string {
+// Accounts that the entry has named already are not named again.
+function effectsText(effects: readonly Effect[], named?: readonly Account[]): string {
   let text = '[';
   for (const effect of effects) {
     if (text.length > 1) text += ',';
     text +=
       `[${amountText(effect.heldMicros)},${amountText(effect.settledMicros)},${amountText(effect.overrunMicros)},` +
-      `${effect.active},${accountsText(effect.accounts)}]`;
+      `${effect.active}${effect.accounts === named ? '' : `,${accountsText(effect.accounts)}`}]`;
   }
   return `${text}]`;
 }

@@ -6,23 +6,36 @@ import { CorruptJournalError } from './corrupt-journal-error.ts';
 import { amountOf, amountText, arrayOf, integerOf, quote, stringOf } from './json-text.ts';
 
 const LENGTH = 18;
+/** Everything from the end on is left out while nothing of it is said. */
+const FRESH_LENGTH = 12;
 const STATES: ReadonlySet<string> = new Set<ReservationState>(['ACTIVE', 'SETTLED', 'RELEASED', 'EXPIRED']);
 const OUTCOMES: ReadonlySet<string> = new Set<Outcome>(['succeeded', 'failed', 'cancelled']);
 
 /** Figures as a JSON array. */
 export function figuresText(f: ReservationFigures): string {
-  return (
+  const text =
     `["${f.state}",${amountText(f.requestedMicros)},${amountText(f.grantedMicros)},${amountText(f.heldMicros)},` +
     `${amountText(f.settledMicros)},${amountText(f.releasedMicros)},${amountText(f.overrunMicros)},` +
-    `${amountText(f.estimatedMicros)},${amountText(f.lapsedHeldMicros)},${f.expireMs},${f.reclaimMs},${f.ttlMs},` +
-    `${f.endMs === undefined ? 'null' : f.endMs},${f.late ? 1 : 0},${f.estimated ? 1 : 0},${f.started ? 1 : 0},` +
+    `${amountText(f.estimatedMicros)},${amountText(f.lapsedHeldMicros)},${f.expireMs},${f.reclaimMs},${f.ttlMs}`;
+  if (isFresh(f)) return `${text}]`;
+  return (
+    `${text},${f.endMs === undefined ? 'null' : f.endMs},${f.late ? 1 : 0},${f.estimated ? 1 : 0},${f.started ? 1 : 0},` +
     `${f.outcome === undefined ? 'null' : `"${f.outcome}"`},${quote(f.releaseReason)}]`
+  );
+}
+
+// As a grant leaves it: nothing has been marked or said yet.
+function isFresh(f: ReservationFigures): boolean {
+  return (
+    f.endMs === undefined && !f.late && !f.estimated && !f.started && f.outcome === undefined && f.releaseReason === ''
   );
 }
 
 /** Reads what figuresText wrote. Throws CorruptJournalError for anything else. */
 export function figuresOf(value: unknown): ReservationFigures {
-  const f = arrayOf(value, LENGTH);
+  const f = arrayOf(value);
+  if (f.length !== LENGTH && f.length !== FRESH_LENGTH) throw new CorruptJournalError(`${f.length} figures`);
+  const fresh = f.length === FRESH_LENGTH;
   return {
     state: memberOf<ReservationState>(STATES, f[0]),
     requestedMicros: amountOf(f[1]),
@@ -36,12 +49,12 @@ export function figuresOf(value: unknown): ReservationFigures {
     expireMs: integerOf(f[9]),
     reclaimMs: integerOf(f[10]),
     ttlMs: integerOf(f[11]),
-    endMs: f[12] === null ? undefined : integerOf(f[12]),
+    endMs: fresh || f[12] === null ? undefined : integerOf(f[12]),
     late: f[13] === 1,
     estimated: f[14] === 1,
     started: f[15] === 1,
-    outcome: f[16] === null ? undefined : memberOf<Outcome>(OUTCOMES, f[16]),
-    releaseReason: stringOf(f[17]),
+    outcome: fresh || f[16] === null ? undefined : memberOf<Outcome>(OUTCOMES, f[16]),
+    releaseReason: fresh ? '' : stringOf(f[17]),
   };
 }
 

@@ -5,7 +5,15 @@ import { MemoryTree } from './memory-tree.ts';
 /** What a memory store keeps; several stores on one of them are replicas on one database. */
 export class MemoryDatabase {
   readonly trees = new Map<TreeId, MemoryTree>();
-  lease = { epoch: 0, holder: '', address: '', expireMs: 0, renewedMs: 0, ledMs: Number.NEGATIVE_INFINITY, gapFromMs: 0 };
+  lease = {
+    epoch: 0,
+    holder: '',
+    address: '',
+    expireMs: 0,
+    renewedMs: 0,
+    ledMs: Number.NEGATIVE_INFINITY,
+    gapFromMs: 0,
+  };
 
   tree(treeId: TreeId): MemoryTree {
     const tree = this.trees.get(treeId) ?? new MemoryTree(treeId);

@@ -100,7 +100,8 @@ export function createMemoryStore(
     async releaseWriterLease(holder, epoch) {
       up();
       const { lease } = database;
-      if (lease.holder === holder && lease.epoch === epoch) database.lease = { ...lease, expireMs: 0, renewedMs: nowMs() };
+      if (lease.holder === holder && lease.epoch === epoch)
+        database.lease = { ...lease, expireMs: 0, renewedMs: nowMs() };
     },
     async quarantine(treeId, reason) {
       up();

@@ -143,6 +143,8 @@ export function granted(
       accounts,
       createMs: common.atMs ?? START_MS + common.seq,
       holder: budget.holder ?? 'worker',
+      actingFor: common.personal?.actingFor ?? '',
+      labels: common.personal?.labels ?? [],
       figures,
     },
     minMicros: 0n,

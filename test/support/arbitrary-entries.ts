@@ -104,6 +104,7 @@ function entryOf<T extends Entry>(type: T['type'], rest: fc.Arbitrary<Omit<T, ke
 
 const change = { id, figures, headroom, effects };
 
+// The reservation of a grant has the personal fields of its entry, and its effects mostly share its accounts.
 const granted = entryOf<Granted>(
   'Granted',
   fc.record({
@@ -115,12 +116,28 @@ const granted = entryOf<Granted>(
       accounts,
       createMs: timeMs,
       holder: text,
+      actingFor: fc.constant(''),
+      labels: fc.constant([]),
       figures,
     }),
     minMicros: micros,
     revisions,
     headroom,
     effects,
+  }),
+).chain((entry) =>
+  fc.record({ shared: fc.boolean(), now: fc.boolean() }).map(({ shared, now }) => {
+    const { reservation, effects: moved } = entry;
+    return {
+      ...entry,
+      reservation: {
+        ...reservation,
+        createMs: now ? entry.atMs : reservation.createMs,
+        actingFor: entry.personal?.actingFor ?? '',
+        labels: entry.personal?.labels ?? [],
+      },
+      effects: shared ? moved.map((effect) => ({ ...effect, accounts: reservation.accounts })) : moved,
+    };
   }),
 );
 const extended = entryOf<Extended>(
@@ -136,7 +153,12 @@ const move: fc.Arbitrary<LeaseMove> = fc.record({ id, figures, headroom });
 const renewed = entryOf<Renewed>('Renewed', fc.record({ moves: fc.array(move, { maxLength: 4 }) }));
 const graced = entryOf<Graced>(
   'Graced',
-  fc.record({ epoch: fc.nat(), fromMs: timeMs, toMs: timeMs, moves: fc.array(fc.record({ id, figures }), { maxLength: 4 }) }),
+  fc.record({
+    epoch: fc.nat(),
+    fromMs: timeMs,
+    toMs: timeMs,
+    moves: fc.array(fc.record({ id, figures }), { maxLength: 4 }),
+  }),
 );
 const lapse: fc.Arbitrary<Lapse> = fc.record({ id, figures, charged: fc.boolean(), effects });
 const expired = entryOf<Expired>('Expired', fc.record({ lapses: fc.array(lapse, { maxLength: 4 }) }));

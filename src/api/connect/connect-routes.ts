@@ -1,16 +1,24 @@
 // The services as Connect routes: Connect, gRPC-Web and gRPC with the same handlers as grpc-js.
 import type { DescMethod, DescMethodUnary, Message } from '@bufbuild/protobuf';
-import { type ConnectRouter, createConnectRouter, createContextKey, type HandlerContext } from '@connectrpc/connect';
+import {
+  type ConnectError,
+  type ConnectRouter,
+  createConnectRouter,
+  createContextKey,
+  type HandlerContext,
+} from '@connectrpc/connect';
 import { compressionGzip } from '@connectrpc/connect-node';
 import { ReservationService } from '../../gen/budgetd/v1/reservation_pb.ts';
+import { Code } from '../../gen/google/rpc/code_pb.ts';
 import type { ApiLog } from '../api-log.ts';
-import { isRefusal } from '../api-refusal.ts';
+import { type ApiObserver, type HeaderReader, NO_API_OBSERVER } from '../api-observer.ts';
+import { type ApiRefusal, isRefusal } from '../api-refusal.ts';
 import { type Actor, ANONYMOUS } from '../auth/actor.ts';
 import type { Authenticate } from '../auth/authenticator.ts';
-import { faultStatus } from '../errors/call-status.ts';
+import { type CallStatus, faultStatus } from '../errors/call-status.ts';
 import { refusalStatus } from '../errors/refusal-status.ts';
 import type { Services } from '../services/create-services.ts';
-import { type AnyHandler, servedServices } from '../services/served-methods.ts';
+import { type AnyHandler, methodPath, SESSION_PATH, servedServices } from '../services/served-methods.ts';
 import type { ServingSessions } from '../serving-sessions.ts';
 import { MESSAGE_BYTES_MAX } from '../transport-limits.ts';
 import { connectError } from './connect-error.ts';
@@ -22,33 +30,58 @@ export interface RouteDeps {
   readonly sessions: ServingSessions;
   readonly authenticate: Authenticate;
   readonly log: ApiLog;
+  readonly observer?: ApiObserver | undefined;
 }
 
 // Set by the gate before any handler runs.
 const ACTOR = createContextKey<Actor>(ANONYMOUS);
 
-function unary(method: DescMethod, handler: AnyHandler, log: ApiLog) {
-  return async (request: Message, { values, signal }: HandlerContext): Promise<Message> => {
-    const context = { actor: values.get(ACTOR), cancelled: () => signal.aborted };
-    const reply = await handler(request, context).catch((cause: unknown) => {
-      throw connectError(faultStatus(cause, method.name, log));
-    });
-    if (isRefusal(reply)) throw connectError(refusalStatus(reply));
+function headersOf(context: HandlerContext): HeaderReader {
+  return (name) => context.requestHeader.get(name) ?? undefined;
+}
+
+function unary(method: DescMethod, handler: AnyHandler, log: ApiLog, observer: ApiObserver) {
+  const path = methodPath(method);
+  return async (request: Message, context: HandlerContext): Promise<Message> => {
+    const { values, signal } = context;
+    const observed = observer.call(path, headersOf(context));
+    const fail = (status: CallStatus): never => {
+      observed.end(status.code);
+      throw connectError(status);
+    };
+    const call = { actor: values.get(ACTOR), cancelled: () => signal.aborted };
+    const reply = await observed
+      .run(() => handler(request, call))
+      .catch((cause: unknown) => fail(observed.run(() => faultStatus(cause, method.name, log))));
+    if (isRefusal(reply)) {
+      observer.refused(reply.reason);
+      return fail(refusalStatus(reply));
+    }
+    observed.end(Code.OK);
     return reply;
   };
 }
 
-function addRoutes(router: ConnectRouter, { services, sessions, log }: RouteDeps): void {
+function addRoutes(router: ConnectRouter, { services, sessions, log, observer = NO_API_OBSERVER }: RouteDeps): void {
   for (const { desc, handlers } of servedServices(services)) {
     for (const method of desc.methods) {
       const handler = handlers[method.localName];
       // Every method with a handler is a unary one.
-      if (handler !== undefined) router.rpc(method as DescMethodUnary, unary(method, handler, log));
+      if (handler !== undefined) router.rpc(method as DescMethodUnary, unary(method, handler, log, observer));
     }
   }
-  router.rpc(ReservationService.method.session, (requests, { values, signal }) =>
-    bridgeSession(sessions, values.get(ACTOR), requests, signal),
-  );
+  router.rpc(ReservationService.method.session, (requests, context) => {
+    const observed = observer.call(SESSION_PATH, headersOf(context));
+    return bridgeSession({ sessions, observer, observed }, context.values.get(ACTOR), requests, context.signal);
+  });
+}
+
+// The gate comes before the handler, which would otherwise tell of the call.
+function turnedAway(context: HandlerContext, refusal: ApiRefusal, observer: ApiObserver): ConnectError {
+  const status = refusalStatus(refusal);
+  observer.call(methodPath(context.method), headersOf(context)).end(status.code);
+  observer.refused(refusal.reason);
+  return connectError(status);
 }
 
 /** Makes the routes. The caller is known before anything of a request's body is read. */
@@ -60,7 +93,7 @@ export function createRoutes(deps: RouteDeps): ConnectRouter {
     jsonOptions: { ignoreUnknownFields: false, alwaysEmitImplicit: true },
     requestGate: (context) => {
       const actor = deps.authenticate(context.requestHeader.get('authorization') ?? undefined);
-      if (isRefusal(actor)) throw connectError(refusalStatus(actor));
+      if (isRefusal(actor)) throw turnedAway(context, actor, deps.observer ?? NO_API_OBSERVER);
       context.values.set(ACTOR, actor);
     },
   });

@@ -7,6 +7,8 @@ import {
   type SessionResponse,
   SessionResponseSchema,
 } from '../../gen/budgetd/v1/reservation_pb.ts';
+import { Code as GrpcCode } from '../../gen/google/rpc/code_pb.ts';
+import type { ApiObserver, ObservedCall } from '../api-observer.ts';
 import { isRefusal, undecodable } from '../api-refusal.ts';
 import type { Actor } from '../auth/actor.ts';
 import { bareStatus, type CallStatus } from '../errors/call-status.ts';
@@ -22,6 +24,11 @@ class FrameQueue implements SessionSink {
   #wake: (() => void) | undefined;
   #pause: Promise<void> | undefined;
   #resume: (() => void) | undefined;
+  readonly #observed: ObservedCall;
+
+  constructor(observed: ObservedCall) {
+    this.#observed = observed;
+  }
 
   write(frame: Buffer): boolean {
     this.#frames.push(frame);
@@ -30,6 +37,7 @@ class FrameQueue implements SessionSink {
   }
 
   end(status: CallStatus | undefined): void {
+    this.#observed.end(status?.code ?? GrpcCode.OK);
     this.#end ??= { error: status === undefined ? undefined : connectError(status) };
     this.resumeReading();
     this.#wake?.();
@@ -74,11 +82,12 @@ async function pump(
   requests: AsyncIterable<SessionRequest>,
   session: Session,
   queue: FrameQueue,
+  observed: ObservedCall,
   signal: AbortSignal,
 ): Promise<void> {
   try {
     for await (const frame of requests) {
-      session.receive(frame);
+      observed.run(() => session.receive(frame));
       await queue.readable();
     }
     session.close(undefined);
@@ -90,28 +99,42 @@ async function pump(
   }
 }
 
+/** What a Session needs from around it. */
+export interface BridgeDeps {
+  readonly sessions: ServingSessions;
+  readonly observer: ApiObserver;
+  readonly observed: ObservedCall;
+}
+
 /** Runs one Session; `signal` aborts when the peer is gone. Throws ConnectError where it ends with a status. */
 export async function* bridgeSession(
-  sessions: ServingSessions,
+  { sessions, observer, observed }: BridgeDeps,
   actor: Actor,
   requests: AsyncIterable<SessionRequest>,
   signal: AbortSignal,
 ): AsyncGenerator<SessionResponse> {
-  const queue = new FrameQueue();
+  const queue = new FrameQueue(observed);
   const session = sessions.open(actor, queue);
-  if (isRefusal(session)) throw connectError(refusalStatus(session));
+  if (isRefusal(session)) {
+    const status = refusalStatus(session);
+    observer.refused(session.reason);
+    observed.end(status.code);
+    throw connectError(status);
+  }
   const onAbort = () => {
     session.cancel();
+    observed.end(GrpcCode.CANCELLED);
     queue.end(undefined);
   };
   signal.addEventListener('abort', onAbort, { once: true });
-  const pumping = pump(requests, session, queue, signal);
+  const pumping = pump(requests, session, queue, observed, signal);
   try {
     yield* queue.frames(session);
   } finally {
     signal.removeEventListener('abort', onAbort);
     session.cancel();
     sessions.closed(session);
+    observed.end(GrpcCode.CANCELLED);
     // It may still wait for a frame that never comes, so nobody waits for it; it cannot reject.
     pumping.catch(() => undefined);
   }

@@ -4,6 +4,7 @@ import { createServer as createHttp1Server, type Server as Http1Server } from 'n
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import type { ApiLog } from '../api-log.ts';
+import type { ApiObserver } from '../api-observer.ts';
 import type { Authenticate } from '../auth/authenticator.ts';
 import { PortInUseError, type RunningServer } from '../running-server.ts';
 import type { Services } from '../services/create-services.ts';
@@ -31,6 +32,8 @@ export interface ConnectServerOptions {
   readonly services: Services;
   readonly authenticate: Authenticate;
   readonly log: ApiLog;
+  /** Default: nobody. */
+  readonly observer?: ApiObserver | undefined;
   /** Serves metrics and the console. It authenticates by itself. Default: nothing. */
   readonly serveOther?: ServeOther;
   /** Bounds of Sessions. Default: SESSION_LIMITS. */
@@ -88,7 +91,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
   let serving = false;
   const { http1, http2 } = createServers(
     createRequestListener({
-      router: createRoutes({ services, sessions, authenticate, log }),
+      router: createRoutes({ services, sessions, authenticate, log, observer: options.observer }),
       isServing: () => serving,
       serveOther: options.serveOther ?? (() => false),
       log,

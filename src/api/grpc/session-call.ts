@@ -2,26 +2,30 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
 import { type SessionRequest, SessionRequestSchema } from '../../gen/budgetd/v1/reservation_pb.ts';
+import { Code } from '../../gen/google/rpc/code_pb.ts';
+import { NO_API_OBSERVER, type ObservedCall } from '../api-observer.ts';
 import { isRefusal, undecodable } from '../api-refusal.ts';
 import type { CallStatus } from '../errors/call-status.ts';
 import { refusalStatus } from '../errors/refusal-status.ts';
+import { SESSION_PATH } from '../services/served-methods.ts';
 import type { ServingSessions } from '../serving-sessions.ts';
 import type { Session, SessionSink } from '../session/session.ts';
 import { serviceError } from './service-error.ts';
-import { authorizationOf, type GrpcCallDeps } from './unary-call.ts';
+import { type GrpcCallDeps, headersOf } from './unary-call.ts';
 
 type SessionStream = ServerDuplexStream<Buffer, Buffer>;
 
-function endStream(call: SessionStream, status: CallStatus | undefined): void {
+function endStream(call: SessionStream, observed: ObservedCall, status: CallStatus | undefined): void {
+  observed.end(status?.code ?? Code.OK);
   // An error event is how grpc-js is told the status; what has been written still goes out before it.
   if (status === undefined) call.end();
   else call.emit('error', serviceError(status));
 }
 
-function sinkOf(call: SessionStream): SessionSink {
+function sinkOf(call: SessionStream, observed: ObservedCall): SessionSink {
   return {
     write: (frame) => call.write(frame),
-    end: (status) => endStream(call, status),
+    end: (status) => endStream(call, observed, status),
     pauseReading: () => {
       call.pause();
     },
@@ -49,17 +53,24 @@ function receive(session: Session, bytes: Buffer): void {
 
 /** The function that grpc-js calls for each Session. */
 export function sessionCall(sessions: ServingSessions, deps: GrpcCallDeps): handleBidiStreamingCall<Buffer, Buffer> {
+  const observer = deps.observer ?? NO_API_OBSERVER;
   return (call) => {
-    const actor = deps.authenticate(authorizationOf(call.metadata));
-    const session = isRefusal(actor) ? actor : sessions.open(actor, sinkOf(call));
-    if (isRefusal(session)) return endStream(call, refusalStatus(session));
-    call.on('data', (bytes: Buffer) => receive(session, bytes));
+    const header = headersOf(call.metadata);
+    const observed = observer.call(SESSION_PATH, header);
+    const actor = deps.authenticate(header('authorization'));
+    const session = isRefusal(actor) ? actor : sessions.open(actor, sinkOf(call, observed));
+    if (isRefusal(session)) {
+      observer.refused(session.reason);
+      return endStream(call, observed, refusalStatus(session));
+    }
+    call.on('data', (bytes: Buffer) => observed.run(() => receive(session, bytes)));
     call.on('end', () => session.close(undefined));
     call.on('drain', () => session.writable());
     // Comes for every stream, however it ended.
     call.on('cancelled', () => {
       session.cancel();
       sessions.closed(session);
+      observed.end(Code.CANCELLED);
     });
   };
 }

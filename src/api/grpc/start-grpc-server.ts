@@ -1,6 +1,7 @@
 // The native gRPC server, on grpc-js: the fast way in, with health and reflection always on.
 import { Server, ServerCredentials, type ServerOptions, type ServiceDefinition } from '@grpc/grpc-js';
 import type { ApiLog } from '../api-log.ts';
+import type { ApiObserver } from '../api-observer.ts';
 import type { Authenticate } from '../auth/authenticator.ts';
 import { PortInUseError, type RunningServer } from '../running-server.ts';
 import type { Services } from '../services/create-services.ts';
@@ -30,6 +31,8 @@ export interface GrpcServerOptions {
   readonly services: Services;
   readonly authenticate: Authenticate;
   readonly log: ApiLog;
+  /** Default: nobody. */
+  readonly observer?: ApiObserver | undefined;
   /** Bounds of Sessions. Default: SESSION_LIMITS. */
   readonly sessionLimits?: SessionLimits;
 }

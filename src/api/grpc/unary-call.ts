@@ -2,24 +2,30 @@
 // that are no message get the contract's answer.
 import { type DescMethod, fromBinary, toBinary } from '@bufbuild/protobuf';
 import type { handleUnaryCall, Metadata } from '@grpc/grpc-js';
+import { Code } from '../../gen/google/rpc/code_pb.ts';
 import type { ApiLog } from '../api-log.ts';
+import { type ApiObserver, type HeaderReader, NO_API_OBSERVER } from '../api-observer.ts';
 import { type ApiRefusal, isRefusal, undecodable } from '../api-refusal.ts';
 import type { Authenticate } from '../auth/authenticator.ts';
-import { faultStatus } from '../errors/call-status.ts';
+import { type CallStatus, faultStatus } from '../errors/call-status.ts';
 import { refusalStatus } from '../errors/refusal-status.ts';
-import type { AnyHandler } from '../services/served-methods.ts';
+import { type AnyHandler, methodPath } from '../services/served-methods.ts';
 import { serviceError } from './service-error.ts';
 
 /** What every call needs from around it. */
 export interface GrpcCallDeps {
   readonly authenticate: Authenticate;
   readonly log: ApiLog;
+  /** Default: nobody. */
+  readonly observer?: ApiObserver | undefined;
 }
 
-/** The value of the `authorization` header; undefined where there is none. */
-export function authorizationOf(metadata: Metadata): string | undefined {
-  const value = metadata.get('authorization')[0];
-  return typeof value === 'string' ? value : undefined;
+/** How a call's headers are read: the first value of a name that has text. */
+export function headersOf(metadata: Metadata): HeaderReader {
+  return (name) => {
+    const value = metadata.get(name)[0];
+    return typeof value === 'string' ? value : undefined;
+  };
 }
 
 function decode(method: DescMethod, bytes: Uint8Array) {
@@ -37,18 +43,31 @@ export function unaryCall(
   handler: AnyHandler,
   deps: GrpcCallDeps,
 ): handleUnaryCall<Buffer, Buffer> {
+  const path = methodPath(method);
+  const observer = deps.observer ?? NO_API_OBSERVER;
   return (call, respond) => {
-    const refuse = (refusal: ApiRefusal) => respond(serviceError(refusalStatus(refusal)));
-    const actor = deps.authenticate(authorizationOf(call.metadata));
+    const header = headersOf(call.metadata);
+    const observed = observer.call(path, header);
+    const fail = (status: CallStatus) => {
+      observed.end(status.code);
+      respond(serviceError(status));
+    };
+    const refuse = (refusal: ApiRefusal) => {
+      observer.refused(refusal.reason);
+      fail(refusalStatus(refusal));
+    };
+    const actor = deps.authenticate(header('authorization'));
     if (isRefusal(actor)) return refuse(actor);
     const request = decode(method, call.request);
     if (isRefusal(request)) return refuse(request);
-    handler(request, { actor, cancelled: () => call.cancelled })
+    observed
+      .run(() => handler(request, { actor, cancelled: () => call.cancelled }))
       .then((reply) => {
         if (isRefusal(reply)) return refuse(reply);
         const { buffer, byteOffset, length } = toBinary(method.output, reply);
+        observed.end(Code.OK);
         respond(null, Buffer.from(buffer, byteOffset, length));
       })
-      .catch((cause: unknown) => respond(serviceError(faultStatus(cause, method.name, deps.log))));
+      .catch((cause: unknown) => fail(observed.run(() => faultStatus(cause, method.name, deps.log))));
   };
 }

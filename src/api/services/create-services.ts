@@ -25,10 +25,11 @@ export interface Services {
 export function createServices(deps: ServiceDeps): Services {
   const desk = new CommandDesk(deps.coordinator);
   const newReservationId = () => deps.coordinator.newReservationId();
+  const sessionDeps = { desk, newReservationId, log: deps.log, observer: deps.observer };
   return {
     reservation: createReservationService(deps, desk),
     budget: createBudgetService(deps, desk),
     serverInfo: createServerInfoService(deps),
-    openSession: (actor, sink, limits) => new Session({ desk, newReservationId, log: deps.log }, actor, sink, limits),
+    openSession: (actor, sink, limits) => new Session(sessionDeps, actor, sink, limits),
   };
 }

@@ -22,6 +22,14 @@ export const SERVICE_DESCS: readonly DescService[] = [ReservationService, Budget
 /** The one method that is no unary one. */
 export const SESSION_METHOD: DescMethod = ReservationService.method.session;
 
+/** A method as observers are told of it and as metrics name it: `package.Service/Method`. */
+export function methodPath(method: DescMethod): string {
+  return `${method.parent.typeName}/${method.name}`;
+}
+
+/** Path of Session. */
+export const SESSION_PATH = methodPath(SESSION_METHOD);
+
 /** Every service with its handlers. */
 export function servedServices(services: Services): readonly ServedService[] {
   // `UnaryHandlers` has proved each handler against its method; here they are only looked up by name.

@@ -2,12 +2,15 @@
 import type { Coordinator } from '../../lane/coordinator.ts';
 import type { ReadModels } from '../../store/reads.ts';
 import type { ApiLog } from '../api-log.ts';
+import type { ApiObserver } from '../api-observer.ts';
 
 /** Everything that the services are made from. */
 export interface ServiceDeps {
   readonly coordinator: Coordinator;
   readonly reads: ReadModels;
   readonly log: ApiLog;
+  /** Default: nobody. */
+  readonly observer?: ApiObserver | undefined;
   /** Version of budgetd, for ServerInfo. */
   readonly version: string;
   /** Where the database comes from, for ServerInfo. */

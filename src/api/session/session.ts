@@ -14,6 +14,7 @@ import type { Answer } from '../../kernel/answer.ts';
 import type { Command } from '../../kernel/command.ts';
 import type { ReservationId } from '../../kernel/names.ts';
 import type { ApiLog } from '../api-log.ts';
+import { type ApiObserver, NO_API_OBSERVER, type ObservedFrame } from '../api-observer.ts';
 import { type ApiRefusal, invalidFields, isRefusal } from '../api-refusal.ts';
 import type { Actor } from '../auth/actor.ts';
 import { bareStatus, type CallStatus, faultStatus, statusMessage } from '../errors/call-status.ts';
@@ -39,6 +40,8 @@ export interface SessionDeps {
   readonly desk: CommandDesk;
   readonly newReservationId: () => ReservationId;
   readonly log: ApiLog;
+  /** Default: nobody. */
+  readonly observer?: ApiObserver | undefined;
 }
 
 type CallName = keyof typeof RESERVATION_CALLS;
@@ -70,6 +73,7 @@ export const STOPPING = bareStatus(
 /** One Session. */
 export class Session {
   readonly #deps: SessionDeps;
+  readonly #observer: ApiObserver;
   readonly #actor: Actor;
   readonly #sink: SessionSink;
   readonly #limits: SessionLimits;
@@ -86,6 +90,7 @@ export class Session {
 
   constructor(deps: SessionDeps, actor: Actor, sink: SessionSink, limits: SessionLimits) {
     this.#deps = deps;
+    this.#observer = deps.observer ?? NO_API_OBSERVER;
     this.#actor = actor;
     this.#sink = sink;
     this.#limits = limits;
@@ -103,13 +108,9 @@ export class Session {
       this.close(refusalStatus(invalidFields([{ field: 'commands', description }])));
       return;
     }
-    for (const { commandId, command } of frame.commands) {
-      try {
-        this.#start(commandId, command);
-      } catch (cause) {
-        this.#failed(commandId, command.case, cause);
-      }
-    }
+    const observed = this.#observer.frame(frame.commands.length);
+    if (observed === undefined) this.#startAll(frame.commands);
+    else observed.run(() => this.#startObserved(frame.commands, observed));
     this.#balance();
   }
 
@@ -135,15 +136,31 @@ export class Session {
     this.#flush();
   }
 
-  #start(commandId: bigint, command: SessionCommand['command']): void {
+  #startAll(commands: readonly SessionCommand[]): (Promise<void> | undefined)[] {
+    return commands.map(({ commandId, command }) => {
+      try {
+        return this.#start(commandId, command);
+      } catch (cause) {
+        this.#failed(commandId, command.case, cause);
+        return undefined;
+      }
+    });
+  }
+
+  // Costs a promise a frame more, and is only done where somebody wants to know when a frame is answered.
+  #startObserved(commands: readonly SessionCommand[], observed: ObservedFrame): void {
+    Promise.all(this.#startAll(commands)).finally(() => observed.end());
+  }
+
+  #start(commandId: bigint, command: SessionCommand['command']): Promise<void> | undefined {
     if (this.#awaitedIds.has(commandId)) {
       const description = 'is already awaited on this stream';
       this.#refuse(commandId, invalidFields([{ field: 'command_id', description }]));
-      return;
+      return undefined;
     }
     if (command.case === undefined) {
       this.#refuse(commandId, invalidFields([{ field: 'command', description: 'is required' }]));
-      return;
+      return undefined;
     }
     const name = command.case;
     // Each entry of the table takes exactly the request that a field of its name holds.
@@ -151,10 +168,10 @@ export class Session {
     const checked = call.toCommand(command.value, this.#origin);
     if (isRefusal(checked)) {
       this.#refuse(commandId, checked);
-      return;
+      return undefined;
     }
     this.#awaitedIds.add(commandId);
-    this.#deps.desk.submit(this.#actor, checked).then(
+    return this.#deps.desk.submit(this.#actor, checked).then(
       (answer) => this.#answered(commandId, name, answer),
       (cause: unknown) => this.#failed(commandId, name, cause),
     );
@@ -179,6 +196,7 @@ export class Session {
   }
 
   #refuse(commandId: bigint, refusal: ApiRefusal): void {
+    this.#observer.refused(refusal.reason);
     this.#pushError(commandId, refusalStatus(refusal));
   }
 

@@ -19,15 +19,18 @@ function withGrant(personal: typeof ALICE | 'none' = ALICE): KernelDriver {
 function erased(driver: KernelDriver): KernelDriver {
   const after = new KernelDriver();
   for (const entry of driver.journal) {
-    const { personal } = entry;
-    const without =
-      personal === undefined
-        ? entry
-        : { ...entry, personal: { ...personal, salt: undefined, actingFor: '', labels: [] } };
-    apply(after.state, without as Entry);
+    apply(after.state, withoutPersonal(entry));
   }
   after.state.commit();
   return after;
+}
+
+function withoutPersonal(entry: Entry): Entry {
+  const { personal } = entry;
+  if (personal === undefined) return entry;
+  const without = { ...entry, personal: { ...personal, salt: undefined, actingFor: '', labels: [] } };
+  if (without.type !== 'Granted') return without;
+  return { ...without, reservation: { ...without.reservation, actingFor: '', labels: [] } };
 }
 
 describe('a repeat with personal fields', () => {
