@@ -1,7 +1,11 @@
-// Configuration: environment variables in, checked values out, every problem named at once. The only place that reads them.
+// Configuration: environment variables in, checked values out, every problem named at once. Only telemetry's exporters read
+// some of their own.
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
+import type { TelemetrySettings } from '../telemetry/telemetry-settings.ts';
+import type { Setting } from './setting.ts';
+import { readTelemetry } from './telemetry-config.ts';
 import { loadTokens, type TokenConfig } from './token-file.ts';
 
 /** What a service is started with. */
@@ -28,6 +32,7 @@ export interface ServiceConfig {
   readonly shutdownGraceMs: number;
   /** Starts even where the database may lose acknowledged commits in a crash. */
   readonly allowUnsafeDatabase: boolean;
+  readonly telemetry: TelemetrySettings;
 }
 
 /** A port to listen on. Where it was not asked for by name and is busy, another is taken. */
@@ -40,14 +45,7 @@ export interface PortConfig {
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevelName = (typeof LOG_LEVELS)[number];
 
-/** One line of the configuration's documentation; the README and `--help` show the same. */
-export interface Setting {
-  readonly name: string;
-  readonly default: string;
-  readonly meaning: string;
-}
-
-/** Every environment variable that is read. */
+/** Every environment variable of its own that is read; those of OpenTelemetry are in telemetry-config.ts. */
 export const SETTINGS: readonly Setting[] = [
   { name: 'DATABASE_URL', default: '(embedded)', meaning: 'PostgreSQL 15 or newer; unset: one of its own is started' },
   {
@@ -116,6 +114,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): S
     logLevel: read.oneOf('BUDGETD_LOG_LEVEL', LOG_LEVELS, 'info'),
     shutdownGraceMs: read.durationMs('BUDGETD_SHUTDOWN_GRACE', 10_000, 600_000),
     allowUnsafeDatabase: read.onOff('BUDGETD_ALLOW_UNSAFE_DATABASE', false),
+    telemetry: readTelemetry(env, problems),
   };
   if (config.tokens.length === 0 && !isLoopback(config.host)) {
     problems.push(

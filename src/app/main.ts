@@ -2,10 +2,12 @@
 import { ConfigError, loadConfig, packageVersion, SETTINGS } from './config.ts';
 import { createLogger } from './logger.ts';
 import { type Service, startService } from './service.ts';
+import { TELEMETRY_SETTINGS } from './telemetry-config.ts';
 
 function help(): string {
-  const width = Math.max(...SETTINGS.map((setting) => setting.name.length));
-  const lines = SETTINGS.map((setting) => `  ${setting.name.padEnd(width)}  ${setting.meaning} [${setting.default}]`);
+  const settings = [...SETTINGS, ...TELEMETRY_SETTINGS];
+  const width = Math.max(...settings.map((setting) => setting.name.length));
+  const lines = settings.map((setting) => `  ${setting.name.padEnd(width)}  ${setting.meaning} [${setting.default}]`);
   return ['budgetd: a budget coordinator for AI agents', '', 'Environment variables [default]:', ...lines, ''].join(
     '\n',
   );

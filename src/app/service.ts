@@ -9,14 +9,19 @@ import { createServices } from '../api/services/create-services.ts';
 import type { Clock } from '../lane/clock.ts';
 import { type RunningCoordinator, startCoordinator } from '../lane/create-coordinator.ts';
 import { createPostgresStore } from '../store/postgres-store.ts';
+import { startTelemetry, type TelemetryOptions } from '../telemetry/start-telemetry.ts';
 import { type PortConfig, packageVersion, type ServiceConfig } from './config.ts';
 import { openDatabase } from './database.ts';
 import type { Logger } from './logger.ts';
+import { serveMetrics } from './serve-metrics.ts';
+import { TELEMETRY_LABELS } from './telemetry-labels.ts';
 
 /** What tests replace. */
 export interface ServiceOverrides {
   /** Where decisions read the time from. Default: the database's clock. */
   readonly clock?: Clock;
+  /** Where spans go beside the exporters of the configuration. */
+  readonly spanProcessors?: NonNullable<TelemetryOptions['spanProcessors']>;
 }
 
 /** A running service. */
@@ -43,9 +48,6 @@ const PARTITION_ROUND_MS = 24 * 3_600_000;
 
 /** How often a start looks whether it leads by now. */
 const LEADER_LOOK_MS = 50;
-
-/** How often health follows the coordinator. */
-const HEALTH_ROUND_MS = 250;
 
 /** Starts a service. Whatever was started is stopped again where a later step fails. */
 export async function startService(
@@ -81,6 +83,15 @@ async function start(
   closers: (() => Promise<void>)[],
   closeAll: () => Promise<void>,
 ): Promise<Service> {
+  const telemetry = await startTelemetry({
+    settings: config.telemetry,
+    labels: TELEMETRY_LABELS,
+    version: packageVersion(),
+    warn: (message) => logger.lane('warn', message),
+    spanProcessors: overrides.spanProcessors ?? [],
+  });
+  // Ended last: what the others do while they stop is told too.
+  if (telemetry !== undefined) closers.push(() => telemetry.stop());
   const database = await openDatabase(config, logger);
   closers.push(() => database.close());
   const store = await createPostgresStore({
@@ -95,34 +106,48 @@ async function start(
       });
     }),
   );
-  const services = (coordinator: RunningCoordinator) =>
-    createServices({
-      coordinator,
-      reads: store,
-      log: logger.api,
-      version: packageVersion(),
-      databaseKind: database.kind,
-    });
+  const servers: RunningServer[] = [];
+  const setServing = (serving: boolean): void => {
+    for (const server of servers) server.setServing(serving);
+  };
   const coordinator = await startCoordinator({
     store,
     log: logger.lane,
     address: config.advertisedAddress ?? `${config.host}:${config.grpcPort.port}`,
     graceMs: config.graceMs,
     reaper: config.reaper,
-    ...overrides,
+    observer: telemetry?.lane,
+    onServingChange: setServing,
+    ...(overrides.clock === undefined ? {} : { clock: overrides.clock }),
   });
   closers.push(() => coordinator.stop());
+  telemetry?.observe(() => ({ ...coordinator.status(), ...coordinator.measure() }), buildInfo(database.kind));
+  const authenticate = createAuthenticator(config.tokens);
   const serverOptions = {
     host: config.host,
-    services: services(coordinator),
-    authenticate: createAuthenticator(config.tokens),
+    services: createServices({
+      coordinator,
+      reads: store,
+      log: logger.api,
+      observer: telemetry?.api,
+      version: packageVersion(),
+      databaseKind: database.kind,
+    }),
+    authenticate,
     log: logger.api,
+    observer: telemetry?.api,
+  };
+  const httpOptions = {
+    ...serverOptions,
+    localOnly: config.tokens.length === 0,
+    ...(telemetry === undefined ? {} : { serveOther: serveMetrics({ telemetry, authenticate, log: logger.api }) }),
   };
   const grpc = await listen(config.grpcPort, logger, (port) => startGrpcServer({ ...serverOptions, port }));
   closers.push(() => grpc.stop({ graceMs: config.shutdownGraceMs }));
-  const connect = await listen(config.httpPort, logger, (port) => startConnectServer({ ...serverOptions, port }));
+  const connect = await listen(config.httpPort, logger, (port) => startConnectServer({ ...httpOptions, port }));
   closers.push(() => connect.stop({ graceMs: config.shutdownGraceMs }));
-  closers.push(followHealth(coordinator, [grpc, connect]));
+  servers.push(grpc, connect);
+  setServing(coordinator.status().serving);
   let stopping: Promise<void> | undefined;
   return {
     host: config.host,
@@ -165,13 +190,8 @@ async function listen(
   }
 }
 
-function followHealth(coordinator: RunningCoordinator, servers: readonly RunningServer[]): () => Promise<void> {
-  const follow = (): void => {
-    const { serving } = coordinator.status();
-    for (const server of servers) server.setServing(serving);
-  };
-  follow();
-  return every(HEALTH_ROUND_MS, follow);
+function buildInfo(databaseKind: string): Readonly<Record<string, string>> {
+  return { version: packageVersion(), node: process.versions.node, database: databaseKind };
 }
 
 function every(ms: number, work: () => void): () => Promise<void> {

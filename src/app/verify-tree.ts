@@ -2,17 +2,16 @@
 // reservation and budget as projected, every remembered key. The kernel's own `apply` rebuilds; nothing is taken on trust
 // but the entries.
 import { apply } from '../kernel/apply.ts';
-import type { BudgetState } from '../kernel/budget.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { InvariantError } from '../kernel/invariant.ts';
 import type { ReservationId, TreeId } from '../kernel/names.ts';
 import { reservationOf } from '../kernel/replay.ts';
-import type { Reservation } from '../kernel/reservation.ts';
 import { TreeState } from '../kernel/tree-state.ts';
 import type { Audit } from '../store/audit.ts';
-import { CorruptJournalError } from '../store/corrupt-journal-error.ts';
 import { readCheckedRows } from '../store/journal-reader.ts';
+import { CorruptJournalError } from '../store/port.ts';
 import { CeilingCheck } from './verify-ceiling.ts';
+import { budgetText, reservationText } from './verify-text.ts';
 
 /** What verifyTree found. */
 export interface TreeReport {
@@ -167,26 +166,4 @@ function idsOf(entry: Entry): readonly ReservationId[] {
   if (entry.type === 'Renewed' || entry.type === 'Graced') return entry.moves.map(({ id }) => id);
   const id = reservationOf(entry);
   return id === undefined ? [] : [id];
-}
-
-// Personal fields are not part of the journal, so they are not compared.
-function reservationText(reservation: Reservation): string {
-  return textOf({ ...reservation, actingFor: '', labels: [] });
-}
-
-// A counter that never moved may be missing from either side.
-function budgetText(budget: BudgetState): string {
-  const counters = budget.counters
-    .filter((counter) => counter.heldMicros !== 0n || counter.settledMicros !== 0n || counter.overrunMicros !== 0n)
-    .toSorted((a, b) => a.windowNo - b.windowNo || a.periodMs - b.periodMs);
-  return textOf({ def: budget.def, counters, activeCount: budget.activeCount });
-}
-
-// Keys in one order, amounts as text: equal records give equal text.
-function textOf(record: unknown): string {
-  return JSON.stringify(record, (_key, value: unknown) => {
-    if (typeof value === 'bigint') return value.toString();
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
 }

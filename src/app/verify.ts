@@ -1,15 +1,9 @@
 // `budgetctl verify`: rebuilds everything from the journal and compares. Reads in one snapshot, so that it can run beside a
 // working service.
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { TreeId } from '../kernel/names.ts';
 import type { Log } from '../lane/log.ts';
 import { withSnapshot } from '../store/snapshot.ts';
-import { loadConfig } from './config.ts';
-import { atEmbeddedDatabase } from './database.ts';
-import { DataFolderInUseError } from './embedded/data-folder-lock.ts';
-import { runningEmbeddedUrl } from './embedded/running-url.ts';
-import { startEmbeddedPostgres } from './embedded/start-embedded-postgres.ts';
+import { withOperatorDatabase } from './operator-database.ts';
 import { verifyTree } from './verify-tree.ts';
 
 /** What to verify. */
@@ -32,24 +26,7 @@ export interface VerifyReport {
 
 /** Verifies. Throws StoreUnavailableError where the database can't be reached. */
 export async function runVerify(options: VerifyOptions): Promise<VerifyReport> {
-  const url = options.databaseUrl ?? process.env['DATABASE_URL'];
-  if (url !== undefined && url !== '') return verifyAt(url, options);
-  const { dataDir } = loadConfig(process.env);
-  // Starting a server would make an empty database there, and an empty database always agrees with itself.
-  if (!existsSync(join(dataDir, 'postgres'))) {
-    throw new Error(`there is nothing to verify: no DATABASE_URL, and no embedded PostgreSQL in ${dataDir}`);
-  }
-  try {
-    const embedded = await startEmbeddedPostgres({ dataDir, log: options.log });
-    try {
-      return await verifyAt(atEmbeddedDatabase(embedded.superuserUrl), options);
-    } finally {
-      await embedded.stop();
-    }
-  } catch (error) {
-    if (!(error instanceof DataFolderInUseError)) throw error;
-    return verifyAt(atEmbeddedDatabase(await runningEmbeddedUrl(dataDir)), options);
-  }
+  return withOperatorDatabase(options.databaseUrl, options.log, (url) => verifyAt(url, options));
 }
 
 async function verifyAt(url: string, options: VerifyOptions): Promise<VerifyReport> {

@@ -14,6 +14,8 @@ export interface AppenderDeps {
   readonly store: Store;
   readonly log: Log;
   readonly epoch: () => number | undefined;
+  /** Called when `storeDown` has changed, before anybody is answered. */
+  readonly onStoreChange?: () => void;
   readonly monotonicMs: () => number;
   readonly sleep: (ms: number) => Promise<void>;
 }
@@ -44,16 +46,16 @@ export class Appender {
     for (;;) {
       try {
         const result = await this.#deps.store.append(epoch, appends);
-        this.#storeDown = false;
+        this.#setStoreDown(false);
         return result;
       } catch (error) {
         if (!(error instanceof StoreUnavailableError)) {
           // It answers, if only with a fault, which is for the caller to handle.
-          this.#storeDown = false;
+          this.#setStoreDown(false);
           throw error;
         }
         // Nobody else should be let in to wait for what this batch may never learn.
-        this.#storeDown = true;
+        this.#setStoreDown(true);
         if (this.#stopped || this.#deps.monotonicMs() >= untilMs) {
           this.#lookForStore();
           throw error;
@@ -65,13 +67,19 @@ export class Appender {
 
   /** A read failed since the store does not answer. */
   readFailed(): void {
-    this.#storeDown = true;
+    this.#setStoreDown(true);
     this.#lookForStore();
   }
 
   /** Ends the looking. */
   stop(): void {
     this.#stopped = true;
+  }
+
+  #setStoreDown(down: boolean): void {
+    if (this.#storeDown === down) return;
+    this.#storeDown = down;
+    this.#deps.onStoreChange?.();
   }
 
   #lookForStore(): void {
@@ -95,7 +103,7 @@ export class Appender {
         // A fault is an answer too: whoever appends next will meet it and be told, instead of nobody being let in.
         this.#deps.log('error', 'the store answers with a fault', { error });
       }
-      this.#storeDown = false;
+      this.#setStoreDown(false);
       this.#deps.log('info', 'the store answers again');
     }
   }

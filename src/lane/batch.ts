@@ -47,8 +47,7 @@ export class CorruptTreeError extends Error {
 
 /** Whether what came of a load says that the tree's records are at fault: they can't be read, or do not fit together. */
 export function isCorrupt(error: unknown): error is Error {
-  // Stores throw CorruptJournalError; it is known by its name, since the lane sees no more of a store than its port.
-  return error instanceof InvariantError || (error instanceof Error && error.name === 'CorruptJournalError');
+  return error instanceof InvariantError || error instanceof CorruptJournalError;
 }
 
 /** What a batch is decided with. `gap`: the time without a leader before this process led, where it is known. */

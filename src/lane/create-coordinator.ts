@@ -11,10 +11,12 @@ import type { Coordinator, CoordinatorStatus } from './coordinator.ts';
 import { expireCommand } from './expire-command.ts';
 import { newReservationId } from './ids.ts';
 import { Lane } from './lane.ts';
+import type { LaneObserver } from './lane-observer.ts';
 import type { Log } from './log.ts';
 import { Projector } from './projector.ts';
 import { Reaper } from './reaper.ts';
 import * as refusals from './refusals.ts';
+import { watchServing } from './watch-serving.ts';
 import { Writer } from './writer.ts';
 
 /** What a coordinator is made with. */
@@ -29,18 +31,37 @@ export interface CoordinatorOptions {
   readonly reaper: boolean;
   /** Where decisions read the time from. Default: the store's clock. */
   readonly clock?: Clock;
+  /** Default: nobody. */
+  readonly observer?: LaneObserver | undefined;
+  /** Called whenever `status().serving` has changed, before a caller is told anything that follows from it. */
+  readonly onServingChange?: (serving: boolean) => void;
+}
+
+/** What metrics show beside the status. */
+export interface CoordinatorMeasures {
+  /** Trees in memory. */
+  readonly cachedTrees: number;
+  /** Open holds of the trees in memory, from the counters of their roots. */
+  readonly openHolds: number;
+  /** Difference to the store's clock that is refused to be followed, in milliseconds; 0: none. */
+  readonly refusedClockJumpMs: number;
 }
 
 /** A coordinator with its life cycle. */
 export interface RunningCoordinator extends Coordinator {
+  /** Looks at every tree in memory: for a scrape, not for a call. */
+  measure(): CoordinatorMeasures;
+  /** Puts a tree out of service: its records do not agree. */
+  quarantine(treeId: TreeId, why: string, error: unknown): void;
   /** Ends what was let in, catches the projection up and gives the writer's lease back. */
   stop(): Promise<void>;
 }
 
+const monotonicMs = (): number => performance.now();
+
 /** Starts a coordinator. Throws StoreUnavailableError where the store can't be reached. */
 export async function startCoordinator(options: CoordinatorOptions): Promise<RunningCoordinator> {
   const { store, log, graceMs } = options;
-  const monotonicMs = () => performance.now();
   const sleep = (ms: number): Promise<void> => sleepMs(ms, undefined, { ref: false });
   // Rounds end at once when the coordinator stops; a lane that waits for its store goes on waiting.
   const stopping = new AbortController();
@@ -59,10 +80,10 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
       // The gap was measured by the store's clock; a clock that is injected says nothing about it.
       const toMs = storeClock?.nowMs();
       gap = toMs === undefined ? undefined : { epoch, fromMs: toMs - gapMs, toMs };
-      lane.reset();
+      changedHands();
       projector.takeUpLeftOver();
     },
-    onLost: () => lane.reset(),
+    onLost: () => changedHands(),
     monotonicMs,
     sleep: sleepBetweenRounds,
   });
@@ -78,6 +99,8 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     onFenced: () => writer.fenced(),
     onCommitted: (treeId, entryCount) => projector.note(treeId, entryCount),
     overload: () => projector.overload(),
+    observer: options.observer,
+    onStoreChange: () => noteServing(),
     monotonicMs,
     sleep,
   });
@@ -89,9 +112,16 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     monotonicMs,
     sleep: sleepBetweenRounds,
   });
+  const isServing = (): boolean => isLeader() && !lane.storeDown && !stopping.signal.aborted;
+  const noteServing = watchServing(isServing, options.onServingChange);
+  const changedHands = (): void => {
+    lane.reset();
+    noteServing();
+  };
   const submit = (command: Parameters<Lane['submit']>[0]) => lane.submit(command);
   const isLeader = () => writer.epoch !== undefined;
   const reaper = new Reaper({ store, clock, log, submit, isLeader, sleep: sleepBetweenRounds });
+  const parts: Parts = { store, lane, projector, reaper, writer };
   await writer.start();
   projector.start();
   if (options.reaper) reaper.start();
@@ -99,14 +129,14 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     submit,
     nowMs: () => clock.nowMs(),
     newReservationId: () => newReservationId(clock.nowMs()),
-    catchUp: (treeId) => catchUp({ store, lane, projector, reaper, writer }, treeId),
-    status: () => statusOf(lane, writer, projector),
-    async stop() {
+    catchUp: (treeId) => catchUp(parts, treeId),
+    status: () => ({ serving: isServing(), ...statusOf(parts) }),
+    quarantine: (treeId, why, error) => lane.quarantine(treeId, why, error),
+    measure: () => ({ ...lane.cache.measure(), refusedClockJumpMs: storeClock?.refusedJumpMs ?? 0 }),
+    stop() {
       stopping.abort();
-      await reaper.stop();
-      await lane.stop();
-      await projector.stop();
-      await writer.stop();
+      noteServing();
+      return stopInOrder(parts);
     },
   };
 }
@@ -144,16 +174,21 @@ async function catchUp(parts: Parts, treeId: TreeId | undefined): Promise<Refusa
   return undefined;
 }
 
-function statusOf(lane: Lane, writer: Writer, projector: Projector): CoordinatorStatus {
-  const leader = writer.epoch !== undefined;
+async function stopInOrder({ reaper, lane, projector, writer }: Parts): Promise<void> {
+  await reaper.stop();
+  await lane.stop();
+  await projector.stop();
+  await writer.stop();
+}
+
+function statusOf({ lane, writer, projector }: Parts): Omit<CoordinatorStatus, 'serving'> {
   return {
-    serving: leader && !lane.storeDown,
-    leader,
+    leader: writer.epoch !== undefined,
     leaderAddress: writer.leaderAddress,
     epoch: writer.epoch ?? 0,
     projectionLagMs: projector.lagMs,
     queueDepth: lane.depth,
-    quarantinedTrees: [...lane.quarantined.keys()],
+    quarantinedTrees: lane.quarantinedTrees,
   };
 }
 

@@ -8,18 +8,18 @@
 //   unreachable   the outcome is unknown: append the same at the same heads until it is known, or give up and say so
 //   anything else the batch is taken apart and each command decided alone, so that only the one at fault fails
 import type { Answer } from '../kernel/answer.ts';
-import type { Command, PersonalFields } from '../kernel/command.ts';
-import type { LeaderGap } from '../kernel/decide-grace.ts';
+import type { Command } from '../kernel/command.ts';
 import type { TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
-import { type AppendResult, type Store, StoreUnavailableError, type TreeAppend } from '../store/port.ts';
+import { type AppendResult, StoreUnavailableError, type TreeAppend } from '../store/port.ts';
 import { Appender } from './appender.ts';
 import { CorruptTreeError, decideTree, isCorrupt, type Submitted, type TreeBatch } from './batch.ts';
 import { mergeMissing, needsOf } from './cached-tree.ts';
-import type { Clock } from './clock.ts';
 import { FairQueue } from './fair-queue.ts';
 import { KeySearch } from './key-search.ts';
-import type { Log } from './log.ts';
+import type { LaneDeps } from './lane-deps.ts';
+import { type BatchOutcome, type LaneObserver, NO_LANE_OBSERVER } from './lane-observer.ts';
+import { Quarantines } from './quarantines.ts';
 import * as refusals from './refusals.ts';
 import { TreeCache } from './tree-cache.ts';
 
@@ -35,47 +35,27 @@ const QUEUE_COUNT_MAX = 32_768;
 /** How often a lost race is run again. Each loss means that somebody else got something done; five in a row are no luck. */
 const ATTEMPTS_MAX = 5;
 
-/** Everything the lane works with. */
-export interface LaneDeps {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly graceMs: number;
-  readonly commit: (fields: PersonalFields) => string;
-  readonly log: Log;
-  /** The epoch under which this process may append; undefined while it is not the writer. */
-  readonly epoch: () => number | undefined;
-  /** The time without a leader before this process's epoch, where it is known. */
-  readonly gap?: () => LeaderGap | undefined;
-  /** Where the writer can be reached, as far as known. */
-  readonly leaderAddress: () => string;
-  /** Called when an append found another epoch. */
-  readonly onFenced: () => void;
-  /** Called with every tree that was appended to, and by how many entries. */
-  readonly onCommitted: (treeId: TreeId, entryCount: number) => void;
-  /** Why new work is refused for now; undefined where it isn't. */
-  readonly overload: () => string | undefined;
-  readonly monotonicMs: () => number;
-  readonly sleep: (ms: number) => Promise<void>;
-}
-
 /** See the head of this file. */
 export class Lane {
   readonly #deps: LaneDeps;
   readonly #queue = new FairQueue<Submitted>(QUEUE_COUNT_MAX);
   readonly #alone: Submitted[] = [];
-  readonly #quarantined = new Map<TreeId, string>();
+  readonly #quarantines: Quarantines;
   readonly cache: TreeCache;
   readonly #searches: KeySearch;
   readonly #appender: Appender;
+  readonly #observer: LaneObserver;
   #state: 'idle' | 'running' = 'idle';
   #stopping = false;
   readonly #idle: (() => void)[] = [];
 
   constructor(deps: LaneDeps) {
     this.#deps = deps;
+    this.#observer = deps.observer ?? NO_LANE_OBSERVER;
     const wake = () => this.#wake();
     this.cache = new TreeCache(deps.store, wake);
     this.#searches = new KeySearch(deps.store, wake);
+    this.#quarantines = new Quarantines(deps);
     this.#appender = new Appender(deps);
   }
 
@@ -89,15 +69,19 @@ export class Lane {
     return this.#appender.storeDown;
   }
 
-  /** Trees out of service, with why. */
-  get quarantined(): ReadonlyMap<TreeId, string> {
-    return this.#quarantined;
+  /** Trees out of service. */
+  get quarantinedTrees(): readonly TreeId[] {
+    return this.#quarantines.treeIds();
   }
 
   /** See Coordinator.submit. */
   submit(command: Command): Promise<Answer> {
     const refusal = this.#refusalAtTheDoor(command);
-    if (refusal !== undefined) return Promise.resolve(refusal);
+    if (refusal !== undefined) {
+      this.#observer.refused(command.kind, refusal.reason);
+      return Promise.resolve(refusal);
+    }
+    this.#observer.submitted?.(command);
     return new Promise((resolve, reject) => {
       const item: Submitted = {
         treeId: command.treeId,
@@ -108,7 +92,8 @@ export class Lane {
         keyChecked: false,
         sinceMs: this.#deps.monotonicMs(),
       };
-      this.#queue.push(item)?.resolve(refusals.overloaded('too many commands wait'));
+      const shed = this.#queue.push(item);
+      if (shed !== undefined) this.#refuse([shed], refusals.overloaded('too many commands wait'));
       this.#wake();
     });
   }
@@ -124,14 +109,14 @@ export class Lane {
   /** Forgets all cached state: this process has just stopped or started to be the writer. What waits is judged afresh. */
   reset(): void {
     this.cache.reset();
-    this.#quarantined.clear();
+    this.#quarantines.clear();
   }
 
   #refusalAtTheDoor(command: Command): Refusal | undefined {
     if (this.#stopping) return refusals.stopping();
     if (this.#deps.epoch() === undefined) return refusals.notLeader(this.#deps.leaderAddress());
     if (this.#appender.storeDown) return refusals.storeUnavailable();
-    const why = this.#quarantined.get(command.treeId);
+    const why = this.#quarantines.why(command.treeId);
     if (why !== undefined) return refusals.treeQuarantined(command.treeId, why);
     const overload = this.#deps.overload();
     // Ending work is never refused for load: it is what makes room.
@@ -157,7 +142,8 @@ export class Lane {
       const items = this.#nextBatch();
       if (items.length === 0) break;
       try {
-        await this.#decideAndAppend(items);
+        const work = (): Promise<void> => this.#decideAndAppend(items);
+        await (this.#observer.runBatch?.(items, work) ?? work());
       } catch (error) {
         for (const item of items) item.reject(error);
         throw error;
@@ -177,6 +163,7 @@ export class Lane {
   }
 
   async #decideAndAppend(items: readonly Submitted[]): Promise<void> {
+    const takenMs = this.#deps.monotonicMs();
     const batches = this.#decide(items);
     const live = batches.filter((batch) => batch.answered.length > 0 || batch.entries.length > 0);
     if (live.length === 0) return;
@@ -189,9 +176,15 @@ export class Lane {
       this.#answerAll(live, refusals.notLeader(this.#deps.leaderAddress()));
       return;
     }
+    const appendMs = this.#deps.monotonicMs();
+    const ended = (outcome: BatchOutcome): void =>
+      this.#observer.batchEnded({ outcome, trees: live, takenMs, appendMs, endedMs: this.#deps.monotonicMs() });
     try {
-      this.#conclude(live, await this.#appender.append(epoch, appends));
+      const result = await this.#appender.append(epoch, appends);
+      ended(result.outcome);
+      this.#conclude(live, result);
     } catch (error) {
+      ended(error instanceof StoreUnavailableError ? 'unavailable' : 'failed');
       this.#takeBack(live);
       for (const { tree } of live) this.cache.drop(tree.treeId);
       if (error instanceof StoreUnavailableError) this.#storeIsDown(live, error);
@@ -287,12 +280,20 @@ export class Lane {
     this.cache.trim();
   }
 
+  // Refuses without a decision.
+  #refuse(items: readonly Submitted[], refusal: Refusal): void {
+    for (const { command, resolve } of items) {
+      this.#observer.refused(command.kind, refusal.reason);
+      resolve(refusal);
+    }
+  }
+
   #takeBack(live: readonly TreeBatch[]): void {
     for (const { tree } of live) tree.state.rollback();
   }
 
   #answerAll(live: readonly TreeBatch[], refusal: Refusal): void {
-    for (const batch of live) for (const item of itemsOf(batch)) item.resolve(refusal);
+    for (const batch of live) this.#refuse(itemsOf(batch), refusal);
   }
 
   #tryAgain(live: readonly TreeBatch[]): void {
@@ -301,7 +302,7 @@ export class Lane {
       for (const item of itemsOf(batch)) {
         item.attempts += 1;
         if (item.attempts < ATTEMPTS_MAX) again.push(item);
-        else item.resolve(refusals.contention());
+        else this.#refuse([item], refusals.contention());
       }
       this.#queue.putBack(batch.tree.treeId, again);
     }
@@ -310,7 +311,7 @@ export class Lane {
   #storeIsDown(live: readonly TreeBatch[], error: StoreUnavailableError): void {
     this.#deps.log('error', 'the store does not answer', { error });
     this.#answerAll(live, refusals.storeUnavailable());
-    for (const item of this.#takeAll()) item.resolve(refusals.storeUnavailable());
+    this.#refuse(this.#takeAll(), refusals.storeUnavailable());
   }
 
   // A fault that is neither a race nor an outage. One command alone is refused with it; several are decided one by one.
@@ -330,17 +331,13 @@ export class Lane {
 
   #refuseCorrupt(treeId: TreeId, items: readonly Submitted[], error: Error): void {
     this.quarantine(treeId, error.message, error);
-    for (const item of items) item.resolve(refusals.treeQuarantined(treeId, error.message));
+    this.#refuse(items, refusals.treeQuarantined(treeId, error.message));
   }
 
   /** Puts a tree out of service, and writes that down: its records do not agree. */
   quarantine(treeId: TreeId, why: string, error: unknown): void {
-    this.#deps.log('error', 'a tree is out of service', { treeId, why, error });
     this.cache.drop(treeId);
-    this.#quarantined.set(treeId, why);
-    this.#deps.store.quarantine(treeId, why).catch((failure: unknown) => {
-      this.#deps.log('error', 'a quarantine could not be written down', { treeId, error: failure });
-    });
+    this.#quarantines.add(treeId, why, error);
   }
 
   #takeArrivals(): void {
@@ -348,8 +345,8 @@ export class Lane {
     for (const { treeId, items } of ready) this.#queue.putBack(treeId, items);
     for (const { treeId, items, error } of failed) this.#loadFailed(treeId, items, error);
     for (const { treeId, items, why } of quarantined) {
-      this.#quarantined.set(treeId, why);
-      for (const item of items) item.resolve(refusals.treeQuarantined(treeId, why));
+      this.#quarantines.note(treeId, why);
+      this.#refuse(items, refusals.treeQuarantined(treeId, why));
     }
     for (const { treeId, items, outcome } of this.#searches.takeArrivals()) {
       if ('error' in outcome) {
@@ -369,7 +366,7 @@ export class Lane {
   #loadFailed(treeId: TreeId, items: readonly Submitted[], error: unknown): void {
     if (error instanceof StoreUnavailableError) {
       this.#appender.readFailed();
-      for (const item of items) item.resolve(refusals.storeUnavailable());
+      this.#refuse(items, refusals.storeUnavailable());
     } else if (isCorrupt(error)) this.#refuseCorrupt(treeId, items, error);
     else this.#failTree(treeId, items, error);
   }

@@ -14,6 +14,9 @@ const TREE_COUNT_MAX = 20_000;
 /** Answers remembered in memory over all trees, about 1 KB each; the store knows all of them. */
 const REMEMBERED_COUNT_MAX = 50_000;
 
+/** Number of a tree's first budget. */
+const ROOT_NO = 1;
+
 /** A load that is under way or has come back. */
 interface TreeLoad {
   readonly asked: Missing;
@@ -63,6 +66,13 @@ export class TreeCache {
   /** Commands that wait for records. */
   get parkedCount(): number {
     return this.#parkedCount;
+  }
+
+  /** Trees in memory, and the holds that are open in them, as the counters of their roots have it. */
+  measure(): { readonly cachedTrees: number; readonly openHolds: number } {
+    let openHolds = 0;
+    for (const { state } of this.#trees.values()) openHolds += state.budget(ROOT_NO)?.activeCount ?? 0;
+    return { cachedTrees: this.#trees.size, openHolds };
   }
 
   /** The tree, if it is in memory; marks it as the one used last. */
@@ -147,13 +157,12 @@ export class TreeCache {
     return Math.max(256, Math.floor(REMEMBERED_COUNT_MAX / Math.max(1, this.#trees.size)));
   }
 
-  // A load that can't be joined is simply not taken in: its commands miss the same records again and ask once more.
+  // A load that can't be joined is not taken in: the projection went back (an operator rebuilds it) or is ahead (somebody
+  // else has written). Only a new load of the tree as a whole can tell; its commands miss their records and ask for it.
   #takeIn(treeId: TreeId, loaded: Loaded, asked: Missing, withTail: boolean): void {
     const known = this.#trees.get(treeId);
     if (known !== undefined) {
-      const joined = known.install(loaded, asked);
-      // A projection that is ahead of the tree here: somebody else has written to it, and only a new load can tell what.
-      if (!joined && loaded.projectedSeq > known.state.position.seq) this.#trees.delete(treeId);
+      if (!known.install(loaded, asked)) this.#trees.delete(treeId);
       return;
     }
     if (!withTail) return;

@@ -2,8 +2,8 @@
 // table, where people read it. Rare, so it is written for reading.
 import type { BudgetDef, LimitDef, OnExpiry, WindowDef } from '../kernel/budget.ts';
 import type { BudgetPath } from '../kernel/names.ts';
-import { CorruptJournalError } from './corrupt-journal-error.ts';
 import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
+import { CorruptJournalError } from './port.ts';
 
 /** A definition as JSON text. */
 export function budgetDefText(def: BudgetDef): string {

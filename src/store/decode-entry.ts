@@ -16,10 +16,10 @@ import type {
 import type { BudgetPath, ReservationId } from '../kernel/names.ts';
 import type { Reason, Refusal } from '../kernel/refusal.ts';
 import { budgetDefOf } from './budget-def-codec.ts';
-import { CorruptJournalError } from './corrupt-journal-error.ts';
 import { ENTRY_VERSION } from './encode-entry.ts';
 import { figuresOf } from './figures-codec.ts';
 import { accountsOf, amountOf, arrayOf, integerOf, objectOf, optionalAmountOf, stringOf } from './json-text.ts';
+import { CorruptJournalError } from './port.ts';
 
 type Raw = Readonly<Record<string, unknown>>;
 

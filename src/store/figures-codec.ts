@@ -2,8 +2,8 @@
 // Order: state, requested, granted, held, settled, released, overrun, estimated, lapsed held, expire, reclaim, ttl, end,
 // late, estimated mark, started, outcome, release reason. The database gives projected rows in the same order.
 import type { Outcome, ReservationFigures, ReservationState } from '../kernel/reservation.ts';
-import { CorruptJournalError } from './corrupt-journal-error.ts';
 import { amountOf, amountText, arrayOf, integerOf, quote, stringOf } from './json-text.ts';
+import { CorruptJournalError } from './port.ts';
 
 const LENGTH = 18;
 /** Everything from the end on is left out while nothing of it is said. */

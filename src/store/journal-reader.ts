@@ -3,9 +3,8 @@
 import type { Entry } from '../kernel/entry.ts';
 import type { TreeId } from '../kernel/names.ts';
 import type { Audit, JournalRow } from './audit.ts';
-import { CorruptJournalError } from './corrupt-journal-error.ts';
 import { decodeEntries, rowHash } from './entry-codec.ts';
-import { GENESIS_HASH, type Head } from './port.ts';
+import { CorruptJournalError, GENESIS_HASH, type Head } from './port.ts';
 
 /** Where a check begins and ends. A tree without entries has seq 0, GENESIS_HASH and atMs 0. */
 const GENESIS: Head = { seq: 0, hash: GENESIS_HASH, atMs: 0 };

@@ -2,7 +2,7 @@
 // Amounts are plain integers where JavaScript's numbers are exact and strings past that, so reading is always exact.
 import type { Account } from '../kernel/budget.ts';
 import { invariant } from '../kernel/invariant.ts';
-import { CorruptJournalError } from './corrupt-journal-error.ts';
+import { CorruptJournalError } from './port.ts';
 
 const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 const PLAIN = /^[ !#-[\]-~]*$/;

@@ -80,6 +80,14 @@ export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }
 
+/**
+ * Thrown where stored bytes can't be read: unknown version or type, malformed figures, a broken chain. The tree that they
+ * belong to has to be quarantined.
+ */
+export class CorruptJournalError extends Error {
+  override readonly name = 'CorruptJournalError';
+}
+
 /** What the writer's lease says. */
 export interface WriterLease {
   readonly epoch: number;

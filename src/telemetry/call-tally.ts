@@ -5,9 +5,7 @@ import { ClosedLabels } from './closed-labels.ts';
 import { STATUS_NAMES } from './status-names.ts';
 
 /** Seconds. The lower half is finer than the conventions advise: a call alone takes half a millisecond here. */
-const CALL_SECONDS = [
-  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
-];
+const CALL_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 /** One method and status with its times. */
 export interface CallSeries {

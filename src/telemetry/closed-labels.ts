@@ -2,7 +2,7 @@
 // caller, budget or fault of the program can make series without end.
 
 /** What a value outside of the list is counted under; the name that OpenTelemetry gives such a value. */
-export const OTHER = '_OTHER';
+const OTHER = '_OTHER';
 
 /** See the head of this file. */
 export class ClosedLabels {

@@ -5,7 +5,7 @@ import { ClosedLabels } from './closed-labels.ts';
 import type { AnswerShape, BatchShape, CommandShape, EffectShape, EntryShape, TreeBatchShape } from './lane-shapes.ts';
 
 /** Seconds. From a fifth of a commit to the four seconds after which the lane gives up on its store. */
-export const LANE_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const LANE_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** Commands. A batch has at most 1,024. */
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024];

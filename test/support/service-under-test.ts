@@ -75,6 +75,11 @@ export class ServiceUnderTest {
     await exit;
   }
 
+  /** Sends the process a signal, for example SIGSTOP; it is not waited for. */
+  signal(name: NodeJS.Signals): void {
+    this.#child?.kill(name);
+  }
+
   /** Kills it and starts it on the same database, at the same time of the injected clock. */
   async restart(): Promise<void> {
     await this.kill();

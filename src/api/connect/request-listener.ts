@@ -5,6 +5,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { ConnectRouter } from '@connectrpc/connect';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import type { ApiLog } from '../api-log.ts';
+import { foreignRequest } from './foreign-request.ts';
 
 /** A request over HTTP/1.1 or HTTP/2. */
 export type HttpRequest = IncomingMessage | Http2ServerRequest;
@@ -21,6 +22,8 @@ export interface Routing {
   readonly isServing: () => boolean;
   readonly serveOther: ServeOther;
   readonly log: ApiLog;
+  /** Whether requests that name another host or come from a page of another site are refused. */
+  readonly localOnly: boolean;
 }
 
 function sendText(response: HttpResponse, code: number, text: string): void {
@@ -40,9 +43,14 @@ function serveProbe(request: HttpRequest, response: HttpResponse, path: string, 
 }
 
 /** The listener for `request` events. */
-export function createRequestListener({ router, isServing, serveOther, log }: Routing) {
+export function createRequestListener({ router, isServing, serveOther, log, localOnly }: Routing) {
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   const serve = async (request: HttpRequest, response: HttpResponse): Promise<void> => {
+    const foreign = localOnly ? foreignRequest(request.headers) : undefined;
+    if (foreign !== undefined) {
+      sendText(response, 403, foreign);
+      return;
+    }
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     const handler = handlers.get(path);
     if (handler === undefined) {

@@ -34,6 +34,8 @@ export interface ConnectServerOptions {
   readonly log: ApiLog;
   /** Default: nobody. */
   readonly observer?: ApiObserver | undefined;
+  /** Refuses requests that name another host or come from a page of another site; for where there are no tokens. Default: false. */
+  readonly localOnly?: boolean;
   /** Serves metrics and the console. It authenticates by itself. Default: nothing. */
   readonly serveOther?: ServeOther;
   /** Bounds of Sessions. Default: SESSION_LIMITS. */
@@ -95,6 +97,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
       isServing: () => serving,
       serveOther: options.serveOther ?? (() => false),
       log,
+      localOnly: options.localOnly ?? false,
     }),
   );
   const http2Sessions = trackSessions(http2);

@@ -14,7 +14,7 @@ import type { Answer } from '../../kernel/answer.ts';
 import type { Command } from '../../kernel/command.ts';
 import type { ReservationId } from '../../kernel/names.ts';
 import type { ApiLog } from '../api-log.ts';
-import { type ApiObserver, NO_API_OBSERVER, type ObservedFrame } from '../api-observer.ts';
+import { type ApiObserver, NO_API_OBSERVER } from '../api-observer.ts';
 import { type ApiRefusal, invalidFields, isRefusal } from '../api-refusal.ts';
 import type { Actor } from '../auth/actor.ts';
 import { bareStatus, type CallStatus, faultStatus, statusMessage } from '../errors/call-status.ts';
@@ -108,9 +108,15 @@ export class Session {
       this.close(refusalStatus(invalidFields([{ field: 'commands', description }])));
       return;
     }
-    const observed = this.#observer.frame(frame.commands.length);
-    if (observed === undefined) this.#startAll(frame.commands);
-    else observed.run(() => this.#startObserved(frame.commands, observed));
+    const observed = frame.commands.length === 0 ? undefined : this.#observer.frame(frame.commands.length);
+    if (observed === undefined) this.#startAll(frame.commands, undefined);
+    else
+      observed.run(() =>
+        this.#startAll(
+          frame.commands,
+          countDown(frame.commands.length, () => observed.end()),
+        ),
+      );
     this.#balance();
   }
 
@@ -136,45 +142,44 @@ export class Session {
     this.#flush();
   }
 
-  #startAll(commands: readonly SessionCommand[]): (Promise<void> | undefined)[] {
-    return commands.map(({ commandId, command }) => {
+  // `done`, if given, is called once for each command, when it is answered.
+  #startAll(commands: readonly SessionCommand[], done: (() => void) | undefined): void {
+    for (const { commandId, command } of commands) {
       try {
-        return this.#start(commandId, command);
+        if (!this.#start(commandId, command, done)) done?.();
       } catch (cause) {
         this.#failed(commandId, command.case, cause);
-        return undefined;
+        done?.();
       }
-    });
+    }
   }
 
-  // Costs a promise a frame more, and is only done where somebody wants to know when a frame is answered.
-  #startObserved(commands: readonly SessionCommand[], observed: ObservedFrame): void {
-    Promise.all(this.#startAll(commands)).finally(() => observed.end());
-  }
-
-  #start(commandId: bigint, command: SessionCommand['command']): Promise<void> | undefined {
+  // False: answered already.
+  #start(commandId: bigint, command: SessionCommand['command'], done: (() => void) | undefined): boolean {
     if (this.#awaitedIds.has(commandId)) {
       const description = 'is already awaited on this stream';
-      this.#refuse(commandId, invalidFields([{ field: 'command_id', description }]));
-      return undefined;
+      return this.#refuse(commandId, invalidFields([{ field: 'command_id', description }]));
     }
     if (command.case === undefined) {
-      this.#refuse(commandId, invalidFields([{ field: 'command', description: 'is required' }]));
-      return undefined;
+      return this.#refuse(commandId, invalidFields([{ field: 'command', description: 'is required' }]));
     }
     const name = command.case;
     // Each entry of the table takes exactly the request that a field of its name holds.
     const call = RESERVATION_CALLS[name] as unknown as AnyCall;
     const checked = call.toCommand(command.value, this.#origin);
-    if (isRefusal(checked)) {
-      this.#refuse(commandId, checked);
-      return undefined;
-    }
+    if (isRefusal(checked)) return this.#refuse(commandId, checked);
     this.#awaitedIds.add(commandId);
-    return this.#deps.desk.submit(this.#actor, checked).then(
-      (answer) => this.#answered(commandId, name, answer),
-      (cause: unknown) => this.#failed(commandId, name, cause),
+    this.#deps.desk.submit(this.#actor, checked).then(
+      (answer) => {
+        this.#answered(commandId, name, answer);
+        done?.();
+      },
+      (cause: unknown) => {
+        this.#failed(commandId, name, cause);
+        done?.();
+      },
     );
+    return true;
   }
 
   #answered(commandId: bigint, name: CallName, answer: Answer | ApiRefusal): void {
@@ -195,9 +200,10 @@ export class Session {
     if (this.#state !== 'ended') this.#pushError(commandId, status);
   }
 
-  #refuse(commandId: bigint, refusal: ApiRefusal): void {
+  #refuse(commandId: bigint, refusal: ApiRefusal): false {
     this.#observer.refused(refusal.reason);
     this.#pushError(commandId, refusalStatus(refusal));
+    return false;
   }
 
   #pushError(commandId: bigint, status: CallStatus): void {
@@ -264,4 +270,12 @@ export class Session {
     clearTimeout(this.#ageTimer);
     clearTimeout(this.#stallTimer);
   }
+}
+
+function countDown(count: number, work: () => void): () => void {
+  let left = count;
+  return () => {
+    left -= 1;
+    if (left === 0) work();
+  };
 }

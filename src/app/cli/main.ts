@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 // Entry of budgetctl: gives the command line the real terminal, environment and clock, and the process its exit code.
+import type { TreeId } from '../../kernel/names.ts';
+import type * as Repair from '../repair.ts';
 import { runCommandLine } from './program.ts';
 import { createTerminal } from './terminal.ts';
 
@@ -12,4 +14,25 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
     const { runVerify } = await import('../verify.ts');
     return runVerify({ ...options, log: (_level, message) => log(message) });
   },
+  repairs: {
+    rebuildProjection: (url, tree) => repair(url, (repairs, owner) => repairs.rebuildProjection(owner, tree as TreeId)),
+    listQuarantine: (url) => repair(url, (repairs, owner) => repairs.listQuarantine(owner)),
+    clearQuarantine: (url, tree) => repair(url, (repairs, owner) => repairs.clearQuarantine(owner, tree as TreeId)),
+  },
 });
+
+async function repair<T>(
+  databaseUrl: string | undefined,
+  work: (repairs: typeof Repair, ownerUrl: string) => Promise<T>,
+): Promise<T> {
+  const [repairs, { withOperatorDatabase }] = await Promise.all([
+    import('../repair.ts'),
+    import('../operator-database.ts'),
+  ]);
+  const named = databaseUrl ?? process.env['BUDGETD_MIGRATION_DATABASE_URL'];
+  return withOperatorDatabase(
+    named,
+    () => undefined,
+    (ownerUrl) => work(repairs, ownerUrl),
+  );
+}

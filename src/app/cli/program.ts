@@ -8,6 +8,7 @@ import { EXIT, EXIT_CODE_HELP, type ExitCode } from './exit-code.ts';
 import { addListCommands } from './list-commands.ts';
 import { failureToJson, printFailure } from './print-failure.ts';
 import { printable } from './printable-text.ts';
+import { addRepairCommands } from './repair-commands.ts';
 import { addReservationCommands } from './reservation-commands.ts';
 import { serverOption, timeoutOption, tokenOption } from './server-options.ts';
 import type { CliContext, CommandContext } from './session.ts';
@@ -76,6 +77,7 @@ function createProgram(context: CommandContext): Command {
   addReservationCommands(program, context);
   addListCommands(program, context);
   addStatusCommand(program, context);
+  addRepairCommands(program, context);
   addVerifyCommand(program, context);
   return program;
 }

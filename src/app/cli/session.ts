@@ -6,6 +6,7 @@ import { nanoid } from 'nanoid';
 import { CallError } from './call-error.ts';
 import { type Connection, connect, type UnaryMethod } from './connection.ts';
 import type { ExitCode } from './exit-code.ts';
+import type { Repairs } from './repair-commands.ts';
 import type { RunVerify } from './run-verify.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -16,6 +17,7 @@ export interface CliContext {
   /** This machine's clock, in milliseconds since 1970. Only used to compare it with the coordinator's. */
   readonly nowMs: () => number;
   readonly runVerify: RunVerify;
+  readonly repairs: Repairs;
 }
 
 /** What the program adds to it for its commands. */

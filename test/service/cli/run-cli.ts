@@ -33,6 +33,11 @@ export async function runCli(
     environment: { BUDGETD_SERVER: fake.address },
     nowMs: () => nowMs,
     runVerify: () => Promise.reject(new Error('not expected')),
+    repairs: {
+      rebuildProjection: () => Promise.reject(new Error('not expected')),
+      listQuarantine: () => Promise.reject(new Error('not expected')),
+      clearQuarantine: () => Promise.reject(new Error('not expected')),
+    },
     ...change,
   });
   return { exitCode, stdout: stdout(), stderr: stderr() };

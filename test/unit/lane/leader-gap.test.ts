@@ -1,12 +1,12 @@
 // What a coordinator does with leases that ran out while there was none: one grace from its takeover on, whenever the tree is
 // first looked at, and never a second one.
 import { describe, expect, it } from 'vitest';
-import { Lane } from '../../../src/lane/lane.ts';
-import { createMemoryStore } from '../../../src/store/memory-store.ts';
 import { commitTo } from '../../../src/lane/commitment.ts';
+import { Lane } from '../../../src/lane/lane.ts';
+import { MemoryDatabase } from '../../../src/store/memory-database.ts';
+import { createMemoryStore } from '../../../src/store/memory-store.ts';
 import { Commands } from '../../support/commands.ts';
 import { granted, refused, START_MS } from '../../support/kernel-driver.ts';
-import { MemoryDatabase } from '../../../src/store/memory-database.ts';
 
 const GRACE_MS = 5_000;
 const TTL_MS = 6_000;
@@ -48,7 +48,11 @@ function reigns() {
   return { world, make, database, takeOver, project };
 }
 
-const types = (database: MemoryDatabase) => database.tree('t' as never).entriesAfter(0, 1_000_000).map(({ type }) => type);
+const types = (database: MemoryDatabase) =>
+  database
+    .tree('t' as never)
+    .entriesAfter(0, 1_000_000)
+    .map(({ type }) => type);
 
 describe('a lease that ran out without a leader', () => {
   it('is kept for one grace after the takeover, also from projected records', async () => {
@@ -112,7 +116,11 @@ describe('a lease that ran out without a leader', () => {
     await first.submit(make.reserve('t', 100, { ttlMs: 1_000 }));
     world.nowMs = database.lease.expireMs - 1_000;
     // Renewed late: the leader was there all the time, and nobody asked it.
-    database.lease = { ...database.lease, renewedMs: world.nowMs + GRACE_MS, expireMs: world.nowMs + TTL_MS + GRACE_MS };
+    database.lease = {
+      ...database.lease,
+      renewedMs: world.nowMs + GRACE_MS,
+      expireMs: world.nowMs + TTL_MS + GRACE_MS,
+    };
     const second = await takeOver();
     granted(await second.submit(make.reserve('t', 100)));
     expect(types(database)).toEqual(['BudgetCreated', 'Granted', 'Expired', 'Granted']);

@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvariantError } from '../../../src/kernel/invariant.ts';
-import { CorruptJournalError } from '../../../src/store/corrupt-journal-error.ts';
 import { decodeEntries, encodeEntries, rowHash } from '../../../src/store/entry-codec.ts';
 import { amountOf, amountText, quote } from '../../../src/store/json-text.ts';
 import { labelsOf, labelsText } from '../../../src/store/labels-codec.ts';
+import { CorruptJournalError } from '../../../src/store/port.ts';
 import { arbitraryEntry } from '../../support/arbitrary-entries.ts';
 
 const erased = () => undefined;

@@ -1,0 +1,54 @@
+// `project --rebuild` and `quarantine`: what an operator does when records do not agree. Like verify they talk to the
+// database, as the role that owns the schema.
+import type { Command } from 'commander';
+import { withExample } from './options.ts';
+import { printable } from './printable-text.ts';
+import type { CommandContext } from './session.ts';
+import { UsageError } from './usage-error.ts';
+
+/** The repairs, as app/repair has them, on a database that is found by its URL or the environment. */
+export interface Repairs {
+  rebuildProjection(databaseUrl: string | undefined, tree: string): Promise<number>;
+  listQuarantine(
+    databaseUrl: string | undefined,
+  ): Promise<readonly { readonly tree: string; readonly reason: string; readonly since: Date }[]>;
+  clearQuarantine(databaseUrl: string | undefined, tree: string): Promise<boolean>;
+}
+
+const DATABASE_OPTION = [
+  '--database-url <url>',
+  'default: BUDGETD_MIGRATION_DATABASE_URL, DATABASE_URL, embedded',
+] as const;
+
+/** Adds `project` and `quarantine` to the program. */
+export function addRepairCommands(program: Command, context: CommandContext): void {
+  const { terminal, repairs } = context;
+  const project = program
+    .command('project')
+    .description('rebuild the tables that lists are read from out of the journal')
+    .requiredOption('--rebuild <tree>', 'the tree; it stays in service meanwhile')
+    .option(...DATABASE_OPTION)
+    .action(async ({ rebuild, databaseUrl }: { readonly rebuild: string; readonly databaseUrl?: string }) => {
+      const entries = await repairs.rebuildProjection(databaseUrl, rebuild);
+      terminal.out(`${printable(rebuild)} is projected anew from ${entries} journal entries`);
+    });
+  withExample(project, 'project', 'project --rebuild acme');
+  const quarantine = program
+    .command('quarantine')
+    .description('list the trees that are out of service, or put one back')
+    .option('--clear <tree>', 'put this tree back; look at the reason and run verify first')
+    .option(...DATABASE_OPTION)
+    .action(async ({ clear, databaseUrl }: { readonly clear?: string; readonly databaseUrl?: string }) => {
+      if (clear === undefined) {
+        const trees = await repairs.listQuarantine(databaseUrl);
+        for (const { tree, reason, since } of trees) {
+          terminal.out(`${printable(tree)}  since ${since.toISOString()}  ${printable(reason)}`);
+        }
+        if (trees.length === 0) terminal.out('no tree is out of service');
+        return;
+      }
+      if (!(await repairs.clearQuarantine(databaseUrl, clear))) throw new UsageError(`${clear} is not out of service`);
+      terminal.out(`${printable(clear)} is back in service`);
+    });
+  withExample(quarantine, 'quarantine', 'quarantine --clear acme');
+}

@@ -1,0 +1,36 @@
+// The database that an operator's command works on: the one it names, the environment's, or the embedded one, which may be
+// run by a service, be at rest, or not exist at all.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Log } from '../lane/log.ts';
+import { loadConfig } from './config.ts';
+import { atEmbeddedDatabase } from './database.ts';
+import { DataFolderInUseError } from './embedded/data-folder-lock.ts';
+import { runningEmbeddedUrl } from './embedded/running-url.ts';
+import { startEmbeddedPostgres } from './embedded/start-embedded-postgres.ts';
+
+/** Runs `work` with a URL of the database; `named` goes before the environment's DATABASE_URL. */
+export async function withOperatorDatabase<T>(
+  named: string | undefined,
+  log: Log,
+  work: (databaseUrl: string) => Promise<T>,
+): Promise<T> {
+  const url = named ?? process.env['DATABASE_URL'];
+  if (url !== undefined && url !== '') return work(url);
+  const { dataDir } = loadConfig(process.env);
+  // Starting a server would make an empty database there, and an empty database always agrees with itself.
+  if (!existsSync(join(dataDir, 'postgres'))) {
+    throw new Error(`there is no database: no DATABASE_URL, and no embedded PostgreSQL in ${dataDir}`);
+  }
+  try {
+    const embedded = await startEmbeddedPostgres({ dataDir, log });
+    try {
+      return await work(atEmbeddedDatabase(embedded.superuserUrl));
+    } finally {
+      await embedded.stop();
+    }
+  } catch (error) {
+    if (!(error instanceof DataFolderInUseError)) throw error;
+    return work(atEmbeddedDatabase(await runningEmbeddedUrl(dataDir)));
+  }
+}

@@ -1,0 +1,17 @@
+// How the coordinator stands when somebody collects: what the gauges show.
+
+/** One reading. */
+export interface Standing {
+  readonly serving: boolean;
+  readonly leader: boolean;
+  /** Of this process while it leads; 0 else. */
+  readonly epoch: number;
+  readonly projectionLagMs: number;
+  readonly queueDepth: number;
+  readonly quarantinedTrees: readonly string[];
+  readonly cachedTrees: number;
+  /** Holds that are open in the trees in memory. */
+  readonly openHolds: number;
+  /** Difference to the database's clock that is refused to be followed; 0: none. */
+  readonly refusedClockJumpMs: number;
+}
