@@ -21,6 +21,8 @@ const IDLE_MS = 1_000;
 export interface BackgroundVerifyDeps {
   /** Runs its work on one snapshot. */
   readonly withSnapshot: <T>(work: (audit: Audit) => Promise<T>) => Promise<T>;
+  /** Whether to go on now; a round that may not is passed over. */
+  readonly mayVerify: () => boolean;
   /** Entries a second at the most, so that a busy service keeps its speed. */
   readonly entriesPerSecond: number;
   /** Called with a tree that does not agree. */
@@ -86,7 +88,7 @@ export class BackgroundVerify {
     while (!this.#stopping.signal.aborted) {
       let entries = 0;
       try {
-        entries = await this.round();
+        if (this.#deps.mayVerify()) entries = await this.round();
       } catch (error) {
         const level = error instanceof StoreUnavailableError ? 'warn' : 'error';
         this.#deps.log(level, 'verifying in the background failed', { error });

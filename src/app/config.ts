@@ -30,6 +30,8 @@ export interface ServiceConfig {
   readonly logLevel: LogLevelName;
   /** How long a stop waits for calls that are under way, in milliseconds. */
   readonly shutdownGraceMs: number;
+  /** Entries a second that are verified in the background; 0: none. */
+  readonly verifyRate: number;
   /** Starts even where the database may lose acknowledged commits in a crash. */
   readonly allowUnsafeDatabase: boolean;
   readonly telemetry: TelemetrySettings;
@@ -76,6 +78,11 @@ export const SETTINGS: readonly Setting[] = [
   },
   { name: 'BUDGETD_TOKENS_FILE', default: '', meaning: 'YAML list of tokens: name, role, subtree, token or sha256' },
   { name: 'BUDGETD_LOG_LEVEL', default: 'info', meaning: LOG_LEVELS.join(', ') },
+  {
+    name: 'BUDGETD_VERIFY_RATE',
+    default: '2000',
+    meaning: 'journal entries a second that are verified in the background; 0: none',
+  },
   { name: 'BUDGETD_SHUTDOWN_GRACE', default: '10s', meaning: 'how long a stop waits for calls under way; 0s to 10m' },
   {
     name: 'BUDGETD_ALLOW_UNSAFE_DATABASE',
@@ -113,6 +120,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): S
     tokens: read.tokens(),
     logLevel: read.oneOf('BUDGETD_LOG_LEVEL', LOG_LEVELS, 'info'),
     shutdownGraceMs: read.durationMs('BUDGETD_SHUTDOWN_GRACE', 10_000, 600_000),
+    verifyRate: read.count('BUDGETD_VERIFY_RATE', 2_000, 1_000_000),
     allowUnsafeDatabase: read.onOff('BUDGETD_ALLOW_UNSAFE_DATABASE', false),
     telemetry: readTelemetry(env, problems),
   };
@@ -176,6 +184,14 @@ class EnvReader {
     if (ms <= maxMs) return ms;
     this.#problems.push(`${name}=${value} must be a duration such as 5s, at most ${maxMs / 1_000}s`);
     return fallbackMs;
+  }
+
+  count(name: string, fallback: number, max: number): number {
+    const value = this.text(name);
+    if (value === undefined) return fallback;
+    if (/^\d{1,9}$/.test(value) && Number(value) <= max) return Number(value);
+    this.#problems.push(`${name}=${value} must be a whole number, 0 to ${max}`);
+    return fallback;
   }
 
   onOff(name: string, fallback: boolean): boolean {

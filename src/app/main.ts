@@ -47,17 +47,18 @@ async function run(): Promise<void> {
   }
   const config = loadConfig(process.env);
   const logger = createLogger(config.logLevel);
-  const service = await startService(config, logger);
-  const leader = await service.standsBehind(LEADER_WAIT_MS);
-  process.stdout.write(leader === undefined ? banner(service) : standby(service, leader));
+  const starting = startService(config, logger);
+  // A signal that comes while it starts waits for the start, or the embedded PostgreSQL would be left running.
   const stop = (exitCode: number): void => {
-    service.stop().then(
-      () => process.exit(exitCode),
-      (error: unknown) => {
-        logger.lane('error', 'the service did not stop in order', { error });
-        process.exit(1);
-      },
-    );
+    starting
+      .then((started) => started.stop())
+      .then(
+        () => process.exit(exitCode),
+        (error: unknown) => {
+          logger.lane('error', 'the service did not stop in order', { error });
+          process.exit(1);
+        },
+      );
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
@@ -65,10 +66,13 @@ async function run(): Promise<void> {
       stop(0);
     });
   }
+  const service = await starting;
   service.onFatal((error) => {
     logger.lane('error', 'the service cannot go on', { error });
     stop(1);
   });
+  const leader = await service.standsBehind(LEADER_WAIT_MS);
+  process.stdout.write(leader === undefined ? banner(service) : standby(service, leader));
 }
 
 run().catch((error: unknown) => {

@@ -9,7 +9,9 @@ import { createServices } from '../api/services/create-services.ts';
 import type { Clock } from '../lane/clock.ts';
 import { type RunningCoordinator, startCoordinator } from '../lane/create-coordinator.ts';
 import { createPostgresStore } from '../store/postgres-store.ts';
+import { openSnapshots } from '../store/snapshot.ts';
 import { startTelemetry, type TelemetryOptions } from '../telemetry/start-telemetry.ts';
+import { BackgroundVerify, type VerifyStatus } from './background-verify.ts';
 import { type PortConfig, packageVersion, type ServiceConfig } from './config.ts';
 import { openDatabase } from './database.ts';
 import type { Logger } from './logger.ts';
@@ -121,6 +123,8 @@ async function start(
     ...(overrides.clock === undefined ? {} : { clock: overrides.clock }),
   });
   closers.push(() => coordinator.stop());
+  const verifying = verifyInBackground(config.verifyRate, database.serviceUrl, coordinator, logger.lane);
+  closers.push(() => verifying.stop());
   telemetry?.observe(() => ({ ...coordinator.status(), ...coordinator.measure() }), buildInfo(database.kind));
   const authenticate = createAuthenticator(config.tokens);
   const serverOptions = {
@@ -142,11 +146,11 @@ async function start(
     localOnly: config.tokens.length === 0,
     ...(telemetry === undefined ? {} : { serveOther: serveMetrics({ telemetry, authenticate, log: logger.api }) }),
   };
+  closers.push(() => stopServers(servers, config.shutdownGraceMs));
   const grpc = await listen(config.grpcPort, logger, (port) => startGrpcServer({ ...serverOptions, port }));
-  closers.push(() => grpc.stop({ graceMs: config.shutdownGraceMs }));
+  servers.push(grpc);
   const connect = await listen(config.httpPort, logger, (port) => startConnectServer({ ...httpOptions, port }));
-  closers.push(() => connect.stop({ graceMs: config.shutdownGraceMs }));
-  servers.push(grpc, connect);
+  servers.push(connect);
   setServing(coordinator.status().serving);
   let stopping: Promise<void> | undefined;
   return {
@@ -188,6 +192,37 @@ async function listen(
     logger.lane('warn', `port ${port} is in use; listening on ${server.port} instead`);
     return server;
   }
+}
+
+// Both at once and within one grace: while one finishes, the other must not let work in.
+async function stopServers(servers: readonly RunningServer[], graceMs: number): Promise<void> {
+  for (const server of servers) server.setServing(false);
+  await Promise.all(servers.map((server) => server.stop({ graceMs })));
+}
+
+// Off at 0. Only the writer verifies: it alone can put a tree out of service.
+function verifyInBackground(
+  entriesPerSecond: number,
+  databaseUrl: string,
+  coordinator: RunningCoordinator,
+  log: Logger['lane'],
+): { readonly status: () => VerifyStatus; readonly stop: () => Promise<void> } {
+  const snapshots = openSnapshots(databaseUrl);
+  const verify = new BackgroundVerify({
+    withSnapshot: (work) => snapshots.run(work),
+    entriesPerSecond,
+    mayVerify: () => coordinator.status().serving,
+    onCorrupt: (treeId, why, error) => coordinator.quarantine(treeId, why, error),
+    log,
+  });
+  if (entriesPerSecond > 0) verify.start();
+  return {
+    status: () => verify.status,
+    async stop() {
+      await verify.stop();
+      await snapshots.close();
+    },
+  };
 }
 
 function buildInfo(databaseKind: string): Readonly<Record<string, string>> {

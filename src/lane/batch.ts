@@ -8,6 +8,7 @@ import { decideGrace, type LeaderGap } from '../kernel/decide-grace.ts';
 import type { DecideContext, Decision } from '../kernel/decision.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { InvariantError, invariant } from '../kernel/invariant.ts';
+import { CorruptJournalError } from '../store/port.ts';
 import { type CachedTree, DUE_COUNT_MAX, type Missing } from './cached-tree.ts';
 import { expireCommand } from './expire-command.ts';
 
@@ -55,7 +56,7 @@ export interface BatchContext extends DecideContext {
   readonly gap?: LeaderGap | undefined;
 }
 
-/** Decides `items` in order. Throws CorruptTreeError where the lapses that are due can't be recorded. */
+/** Decides `items` in order. Throws CorruptTreeError where the tree's records are at odds with what is decided on them. */
 export function decideTree(tree: CachedTree, items: readonly Submitted[], context: BatchContext): TreeBatch {
   const entries: Entry[] = [];
   const answered: { item: Submitted; answer: Answer }[] = [];
@@ -85,16 +86,10 @@ export function decideTree(tree: CachedTree, items: readonly Submitted[], contex
       unsearched.push(item);
       continue;
     }
+    // Decided on the tree's records and at odds with them: nothing that they say can be believed.
     const applied = attempt(() => applyAll(tree, decision.value.entries));
     if ('error' in applied) {
-      // Half applied: the tree goes back to the last commit and the others are decided afresh, without this one.
-      tree.state.rollback();
-      const others = decideTree(
-        tree,
-        items.filter((each) => each !== item),
-        context,
-      );
-      return { ...others, failed: [...others.failed, { item, error: applied.error }] };
+      throw new CorruptTreeError(`what tree ${tree.treeId} holds does not add up`, { cause: applied.error });
     }
     entries.push(...decision.value.entries);
     answered.push({ item, answer: decision.value.answer });

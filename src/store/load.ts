@@ -1,5 +1,6 @@
 // Reads what a decision needs of one tree: one call (sql/0005), one snapshot, index lookups only.
 import { type BudgetPath, chainOf } from '../kernel/names.ts';
+import { checkChainOf } from './check-chain.ts';
 import { decodeEntries } from './entry-codec.ts';
 import { textArray } from './pg-array.ts';
 import { GENESIS_HASH, type Loaded, type LoadRequest } from './port.ts';
@@ -18,6 +19,7 @@ interface LoadRow {
   readonly leases_through_ms: string | null;
   readonly tail: string | null;
   readonly tail_personal: readonly unknown[] | null;
+  readonly tail_chain: readonly unknown[] | null;
 }
 
 /** Loads records of a tree. See Store.load. Throws CorruptJournalError where stored bytes can't be read. */
@@ -25,9 +27,12 @@ export async function loadTree(client: Runs, request: LoadRequest): Promise<Load
   const paths = new Set<BudgetPath>();
   for (const path of request.paths) for (const ancestor of chainOf(path)) paths.add(ancestor);
   const row = await client.run(async (sql) => {
-    const [only] = await sql<[LoadRow]>`SELECT * FROM budgetd.load_tree(${request.treeId}, ${textArray([...paths])},
-      ${textArray(request.reservationIds)}, ${afterReclaimMs(request)}, ${request.leases?.countMax ?? 0},
-      ${request.withTail})`;
+    const [only] = await sql<[LoadRow]>`
+      SELECT l.*, CASE WHEN l.tail IS NOT NULL THEN budgetd.journal_chain(${request.treeId},
+          coalesce(l.projected_seq, 0), cardinality(string_to_array(l.tail, E'\\n'))) END AS tail_chain
+      FROM budgetd.load_tree(${request.treeId}, ${textArray([...paths])},
+        ${textArray(request.reservationIds)}, ${afterReclaimMs(request)}, ${request.leases?.countMax ?? 0},
+        ${request.withTail}) AS l`;
     return only;
   });
   const projectedSeq = Number(row.projected_seq ?? 0);
@@ -42,7 +47,7 @@ export async function loadTree(client: Runs, request: LoadRequest): Promise<Load
     budgets: (row.budgets ?? []).map(budgetStateOf),
     reservations: reservationsOf(row.reservations ?? []),
     leasesThroughMs: request.leases && Number(row.leases_through_ms ?? Number.MAX_SAFE_INTEGER),
-    tail: tailOf(row, projectedSeq),
+    tail: tailOf(request.treeId, row, projectedSeq),
     quarantine: row.quarantine ?? undefined,
   };
 }
@@ -52,10 +57,12 @@ function afterReclaimMs(request: LoadRequest): number {
   return Math.max(request.leases?.afterReclaimMs ?? 0, Number.MIN_SAFE_INTEGER);
 }
 
-function tailOf(row: LoadRow, projectedSeq: number): Loaded['tail'] {
+function tailOf(treeId: string, row: LoadRow, projectedSeq: number): Loaded['tail'] {
   if (row.tail === null) return [];
+  const texts = row.tail.split('\n');
+  checkChainOf(treeId, texts, row.tail_chain, row.head_hash?.toString('hex'));
   const personalOf = personalLookup(row.tail_personal);
-  const entries = row.tail.split('\n').flatMap((text) => decodeEntries(text, personalOf));
+  const entries = texts.flatMap((text) => decodeEntries(text, personalOf));
   // A projection may have stopped within a row.
   return entries.filter((entry) => entry.seq > projectedSeq);
 }

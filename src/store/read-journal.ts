@@ -2,6 +2,7 @@
 import type { Entry } from '../kernel/entry.ts';
 import type { TreeId } from '../kernel/names.ts';
 import { digestBytes } from './append.ts';
+import { checkChainOf } from './check-chain.ts';
 import { decodeEntries } from './entry-codec.ts';
 import type { DueTree } from './port.ts';
 import { personalLookup } from './projected-rows.ts';
@@ -20,15 +21,16 @@ export async function findKeys(client: Runs, treeId: TreeId, digests: readonly s
 /** Entries after a sequence, oldest first. See Store.readEntries. */
 export async function readEntries(client: Runs, treeId: TreeId, afterSeq: number, countMax: number): Promise<Entry[]> {
   const [row] = await client.run(
-    (sql) => sql<[{ entries: string | null; personal: readonly unknown[] | null }]>`
-      SELECT * FROM budgetd.read_entries(${treeId}, ${afterSeq}, ${countMax})`,
+    (sql) => sql<[{ entries: string | null; personal: readonly unknown[] | null; chain: readonly unknown[] | null }]>`
+      SELECT r.*, CASE WHEN r.entries IS NOT NULL THEN budgetd.journal_chain(${treeId}, ${afterSeq},
+          cardinality(string_to_array(r.entries, E'\\n'))) END AS chain
+      FROM budgetd.read_entries(${treeId}, ${afterSeq}, ${countMax}) AS r`,
   );
   if (row.entries === null) return [];
+  const texts = row.entries.split('\n');
+  checkChainOf(treeId, texts, row.chain);
   const personalOf = personalLookup(row.personal);
-  return row.entries
-    .split('\n')
-    .flatMap((text) => decodeEntries(text, personalOf))
-    .filter((entry) => entry.seq > afterSeq);
+  return texts.flatMap((text) => decodeEntries(text, personalOf)).filter((entry) => entry.seq > afterSeq);
 }
 
 /** Trees whose projection is behind. See Store.unprojectedTrees. */

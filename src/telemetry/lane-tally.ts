@@ -123,7 +123,7 @@ export class LaneTally {
 
   /** Batches by what became of them. */
   *batches(): Generator<{ readonly outcome: string; readonly count: number }> {
-    for (const [index, outcome] of this.#outcomes.values.entries()) yield { outcome, count: this.#batches[index] ?? 0 };
+    for (const [index, outcome] of BATCH_OUTCOMES.entries()) yield { outcome, count: this.#batches[index] ?? 0 };
   }
 
   /** From the door to the answer, by command, those that happened; in seconds. */

@@ -1,5 +1,7 @@
 // Sends calls as real clients do, unary or on a Session, to whichever replica leads, and writes down what came back. Retries
 // with the same key until the answer is certain or the caller is told to give up.
+
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   create,
   type DescMessage,
@@ -18,7 +20,6 @@ import {
   type ServiceError,
   status as StatusCode,
 } from '@grpc/grpc-js';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Budget } from '../../src/gen/budgetd/v1/budget_pb.ts';
 import {
   type Reservation,

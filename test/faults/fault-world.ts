@@ -1,12 +1,12 @@
 // A database, replicas of the service in processes of their own, a proxy before each of them, clients and their history: all
 // that a scenario breaks, and the audit that it ends with.
 import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AddressInfo } from 'node:net';
 import postgres from 'postgres';
-import { ServerInfoService } from '../../src/gen/budgetd/v1/server_info_pb.ts';
 import type { GetServerInfoResponse } from '../../src/gen/budgetd/v1/server_info_pb.ts';
+import { ServerInfoService } from '../../src/gen/budgetd/v1/server_info_pb.ts';
 import { createRpcClient } from '../scenarios/runner/rpc-client.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { ServiceUnderTest } from '../support/service-under-test.ts';
@@ -100,7 +100,9 @@ export class FaultWorld {
       await until('every client works', () => clients.every(({ okCount }) => okCount > 2));
       await fault();
       const before = clients.map(({ okCount }) => okCount);
-      await until('every client works again', () => clients.every(({ okCount }, i) => okCount > (before[i] as number) + 2));
+      await until('every client works again', () =>
+        clients.every(({ okCount }, i) => okCount > (before[i] as number) + 2),
+      );
     } finally {
       over = true;
       await running;

@@ -89,7 +89,11 @@ export class OwnPostgres {
 }
 
 function startServer(dataDir: string, port?: number): Promise<EmbeddedPostgres> {
-  return startEmbeddedPostgres({ dataDir, log: () => undefined, port: port ?? 55_000 + Math.floor(Math.random() * 5_000) });
+  return startEmbeddedPostgres({
+    dataDir,
+    log: () => undefined,
+    port: port ?? 55_000 + Math.floor(Math.random() * 5_000),
+  });
 }
 
 async function mount(folder: string): Promise<boolean> {

@@ -78,7 +78,9 @@ export class TreeBook {
 
   /** To be called after the last row: what every budget holds must be what its reservations hold. */
   close(): void {
-    const sums = new Map<number, Sums>([...this.#budgets.keys()].map((no) => [no, { held: 0n, settled: 0n, overrun: 0n }]));
+    const sums = new Map<number, Sums>(
+      [...this.#budgets.keys()].map((no) => [no, { held: 0n, settled: 0n, overrun: 0n }]),
+    );
     for (const [id, all] of this.figures) {
       const last = all.at(-1) as Figures;
       for (const no of this.#chains.get(id) ?? []) add(sums.get(no) as Sums, last.held, last.settled, last.overrun);
@@ -129,7 +131,10 @@ export class TreeBook {
 
   #define(def: Raw): void {
     const no = def['no'] as number;
-    const limits = (def['limits'] as Raw[]).map((limit) => ({ name: limit['name'] as string, amount: big(limit['amount']) }));
+    const limits = (def['limits'] as Raw[]).map((limit) => ({
+      name: limit['name'] as string,
+      amount: big(limit['amount']),
+    }));
     const parentNo = (def['parentNo'] as number | null) ?? undefined;
     this.#budgets.set(no, { path: def['path'] as string, parentNo, limits });
     if (!this.#sums.has(no)) this.#sums.set(no, { held: 0n, settled: 0n, overrun: 0n });
@@ -159,7 +164,8 @@ export class TreeBook {
   #judgeGrant(seq: number, chain: readonly number[], max: bigint, min: bigint, granted: bigint): void {
     const room = this.#roomOf(chain);
     const due = room === undefined || room > max ? max : room;
-    if (granted !== due || granted < min) this.#says(seq, `grants ${granted} of ${min} to ${max} where ${room} was free`);
+    if (granted !== due || granted < min)
+      this.#says(seq, `grants ${granted} of ${min} to ${max} where ${room} was free`);
   }
 
   #change(seq: number, id: string, figures: unknown): Figures | undefined {
@@ -231,7 +237,8 @@ export class TreeBook {
     const chain = this.#chains.get(raw['id'] as string) ?? [];
     const told = (raw['room'] as unknown[])[0];
     const room = this.#roomOf(chain);
-    if ((told === null ? undefined : big(told)) !== room) this.#says(seq, `tells ${String(told)} where ${room} is free`);
+    if ((told === null ? undefined : big(told)) !== room)
+      this.#says(seq, `tells ${String(told)} where ${room} is free`);
   }
 
   #chainOf(no: number): number[] {

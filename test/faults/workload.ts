@@ -173,7 +173,12 @@ export class WorkClient {
       () => settle({ cost: { case: 'usageUnknown', value: {} } }),
       () => settle({ cost: exactly(part / 3n), keepOpen: true }),
       () => settle({ cost: exactly(part / 3n), keepOpen: true, retainMicros: part }),
-      () => ({ method: 'Release', resource: id, key, call: callOf(reservations.release, { ...target, reason: 'done' }) }),
+      () => ({
+        method: 'Release',
+        resource: id,
+        key,
+        call: callOf(reservations.release, { ...target, reason: 'done' }),
+      }),
       () => ({
         method: 'Extend',
         resource: id,
@@ -217,7 +222,10 @@ export class WorkClient {
         resource,
         key,
         call: callOf(budgets.updateBudget, {
-          budget: { budget: resource, limits: [{ name: 'all', amountMicros: BigInt(amount + random.between(-100, 900)) }] },
+          budget: {
+            budget: resource,
+            limits: [{ name: 'all', amountMicros: BigInt(amount + random.between(-100, 900)) }],
+          },
           updateMask: { paths: ['limits'] },
           idempotencyKey: key,
         }),

@@ -1,6 +1,6 @@
 // PostgreSQL itself fails under load: killed, stopped without grace, out of disk, or asking for retries all the time.
 import { setImmediate as turn } from 'node:timers/promises';
-import { FaultWorld, elapse, until } from '../fault-world.ts';
+import { elapse, FaultWorld, until } from '../fault-world.ts';
 import { OwnPostgres } from '../own-postgres.ts';
 import { conclude, must, type Scenario } from './scenario.ts';
 
@@ -55,14 +55,16 @@ const retryStorm: Scenario = {
       let count = 0;
       const storm = async (): Promise<void> => {
         for (; storms; count++) {
-          await world.admin.begin('isolation level serializable', async (tx) => {
-            await tx`UPDATE budgetd.tree_heads SET at_ms = at_ms WHERE tree = ${random.pick(world.trees)}`;
-            // Held for a moment, so that an append that looked before has to start again.
-            await tx`SELECT pg_sleep(0.004)`;
-          }).catch((error: unknown) => {
-            // They get in each other's way too, which is the point.
-            if ((error as { code?: string }).code !== '40001') throw error;
-          });
+          await world.admin
+            .begin('isolation level serializable', async (tx) => {
+              await tx`UPDATE budgetd.tree_heads SET at_ms = at_ms WHERE tree = ${random.pick(world.trees)}`;
+              // Held for a moment, so that an append that looked before has to start again.
+              await tx`SELECT pg_sleep(0.004)`;
+            })
+            .catch((error: unknown) => {
+              // They get in each other's way too, which is the point.
+              if ((error as { code?: string }).code !== '40001') throw error;
+            });
           await turn();
         }
       };

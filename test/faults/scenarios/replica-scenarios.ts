@@ -113,7 +113,10 @@ const graceAfterTakeover: Scenario = {
       const refused = await keyed(world, caller, 'Reserve', 't0/b', 'taken', (idempotencyKey) =>
         callOf(reserve, { budget: 't0/b', idempotencyKey, maxMicros: 1n }),
       );
-      must(refused.kind === 'refused' && refused.reason === 'CAPACITY_HELD', 'no capacity is given away within the grace');
+      must(
+        refused.kind === 'refused' && refused.reason === 'CAPACITY_HELD',
+        'no capacity is given away within the grace',
+      );
       const again = await keyed(world, caller, 'Renew', renewed, 'r', (idempotencyKey) =>
         callOf(renew, { reservationId: renewed, idempotencyKey, ttl: { seconds: 60n } }),
       );

@@ -22,20 +22,20 @@ function withGap(ttls: readonly number[], graceMs = GRACE_MS) {
   return { driver, ids, gap, grace };
 }
 
-const after = (ms: number) => START_MS + ms;
+const at = (ms: number) => START_MS + ms;
 
 describe('decideGrace', () => {
   it.each([
-    ['ran out and would have lapsed in the gap', 21_000, { expireMs: after(35_000), reclaimMs: after(35_000) }],
-    ['ran out with its last instant', 30_000, { expireMs: after(35_000), reclaimMs: after(35_000) }],
-    ['ran out before it and would have lapsed in it', 16_000, { expireMs: after(16_000), reclaimMs: after(35_000) }],
-    ['ran out on the instant at which it began', 20_000, { expireMs: after(20_000), reclaimMs: after(35_000) }],
+    ['ran out and would have lapsed in the gap', 21_000, { expireMs: at(35_000), reclaimMs: at(35_000) }],
+    ['ran out with its last instant', 30_000, { expireMs: at(35_000), reclaimMs: at(35_000) }],
+    ['ran out before it and would have lapsed in it', 16_000, { expireMs: at(16_000), reclaimMs: at(35_000) }],
+    ['ran out on the instant at which it began', 20_000, { expireMs: at(20_000), reclaimMs: at(35_000) }],
   ])('moves a lease that %s', (_, ttlMs, figures) => {
     const { driver, ids, gap, grace } = withGap([ttlMs]);
     const { entries, more } = grace();
     expect(more).toBe(false);
     expect(entries).toMatchObject([
-      { type: 'Graced', ...gap, atMs: after(30_000), actor: 'budgetd', moves: [{ id: ids[0], figures }] },
+      { type: 'Graced', ...gap, atMs: at(30_000), actor: 'budgetd', moves: [{ id: ids[0], figures }] },
     ]);
     expect(driver.reservation(ids[0] as string).figures).toMatchObject({ ...figures, state: 'ACTIVE', started: false });
   });
@@ -71,12 +71,12 @@ describe('decideGrace', () => {
     const [renewed, settled, idle] = ids as [string, string, string];
     grace();
     driver.advance(4_999);
-    expect(granted(driver.run(driver.make.renew(renewed, 60_000))).reservation.figures.expireMs).toBe(after(94_999));
+    expect(granted(driver.run(driver.make.renew(renewed, 60_000))).reservation.figures.expireMs).toBe(at(94_999));
     expect(granted(driver.run(driver.make.settle(settled, 4))).reservation.figures.late).toBe(false);
     expect(driver.balances('t')).toMatchObject({ held: 20n, settled: 4n });
     driver.advance(1);
     expect(refused(driver.run(driver.make.renew(idle, 60_000))).reason).toBe('LEASE_EXPIRED');
-    expect(driver.reservation(idle).figures).toMatchObject({ state: 'EXPIRED', endMs: after(35_000) });
+    expect(driver.reservation(idle).figures).toMatchObject({ state: 'EXPIRED', endMs: at(35_000) });
     expect(driver.balances('t')).toMatchObject({ held: 10n, settled: 4n });
   });
 });

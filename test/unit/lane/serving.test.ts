@@ -1,6 +1,7 @@
 // Whether commands are decided here is told the moment it changes, so that health is never behind the refusal that a
 // caller just got.
 import { expect, it } from 'vitest';
+import type { Command } from '../../../src/kernel/command.ts';
 import { startCoordinator } from '../../../src/lane/create-coordinator.ts';
 import { MemoryDatabase } from '../../../src/store/memory-database.ts';
 import { createMemoryStore } from '../../../src/store/memory-store.ts';
@@ -22,7 +23,7 @@ async function open(wrap: (store: Store) => Store = (store) => store, database =
   });
   const make = new Commands('t');
   /** Submits, and notes the reason that the answer gives. */
-  const submit = async (command = make.getBudget('t')): Promise<void> => {
+  const submit = async (command: Command = make.getBudget('t')): Promise<void> => {
     const answer = await coordinator.submit(command);
     told.push(answer.kind === 'refusal' ? answer.reason : answer.kind);
   };

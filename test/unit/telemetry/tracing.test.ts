@@ -88,7 +88,10 @@ describe('the span of a batch', () => {
   it('is linked to each call that has a command in it, once, and is no child of any', async () => {
     const [first, second] = [tracing.startCall(METHOD, sampledCaller), tracing.startCall(METHOD, nobody)];
     const commands = [{ kind: 'Reserve' }, { kind: 'Reserve' }, { kind: 'Settle' }, { kind: 'Expire' }] as const;
-    first.run(() => commands.slice(0, 2).forEach((command) => tracing.submitted(command)));
+    first.run(() => {
+      tracing.submitted(commands[0]);
+      tracing.submitted(commands[1]);
+    });
     second.run(() => tracing.submitted(commands[2]));
     // The call that wakes the lane is not the batch's parent.
     await first.run(() => tracing.runBatch(items(...commands), async () => tracing.batchEnded(committed)));
