@@ -30,9 +30,16 @@ export interface ApiObserver {
   frame(commandCount: number): ObservedFrame | undefined;
   /** A caller was told a reason. */
   refused(reason: ApiReason): void;
+  /** A call or a Session's command failed by a fault of the program. */
+  faulted(): void;
 }
 
 const NO_CALL: ObservedCall = { run: (work) => work(), end: () => undefined };
 
 /** Nobody wants to know. */
-export const NO_API_OBSERVER: ApiObserver = { call: () => NO_CALL, frame: () => undefined, refused: () => undefined };
+export const NO_API_OBSERVER: ApiObserver = {
+  call: () => NO_CALL,
+  frame: () => undefined,
+  refused: () => undefined,
+  faulted: () => undefined,
+};

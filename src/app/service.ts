@@ -85,13 +85,7 @@ async function start(
   closers: (() => Promise<void>)[],
   closeAll: () => Promise<void>,
 ): Promise<Service> {
-  const telemetry = await startTelemetry({
-    settings: config.telemetry,
-    labels: TELEMETRY_LABELS,
-    version: packageVersion(),
-    warn: (message) => logger.lane('warn', message),
-    spanProcessors: overrides.spanProcessors ?? [],
-  });
+  const telemetry = await startTelemetry(telemetryOptions(config, logger, overrides));
   // Ended last: what the others do while they stop is told too.
   if (telemetry !== undefined) closers.push(() => telemetry.stop());
   const database = await openDatabase(config, logger);
@@ -125,7 +119,10 @@ async function start(
   closers.push(() => coordinator.stop());
   const verifying = verifyInBackground(config.verifyRate, database.serviceUrl, coordinator, logger.lane);
   closers.push(() => verifying.stop());
-  telemetry?.observe(() => ({ ...coordinator.status(), ...coordinator.measure() }), buildInfo(database.kind));
+  telemetry?.observe(
+    () => ({ ...coordinator.status(), ...coordinator.measure(), verify: verifying.status() }),
+    buildInfo(database.kind),
+  );
   const authenticate = createAuthenticator(config.tokens);
   const serverOptions = {
     host: config.host,
@@ -222,6 +219,16 @@ function verifyInBackground(
       await verify.stop();
       await snapshots.close();
     },
+  };
+}
+
+function telemetryOptions(config: ServiceConfig, logger: Logger, overrides: ServiceOverrides): TelemetryOptions {
+  return {
+    settings: config.telemetry,
+    labels: TELEMETRY_LABELS,
+    version: packageVersion(),
+    warn: (message) => logger.lane('warn', message),
+    spanProcessors: overrides.spanProcessors ?? [],
   };
 }
 

@@ -1,5 +1,5 @@
-// The first promise, checked on the journal alone: no entry takes settled + held of an enforced limit past its amount,
-// except where it had been past it already since an edit lowered the amount.
+// The first promise, checked on the journal alone: no entry that raises settled + held leaves it above the amount of a limit.
+// Entries that do not raise it (a lapse, a settlement out of the hold) pass where an edit has lowered the amount below it.
 import type { Effect, Entry } from '../kernel/entry.ts';
 import type { TreeState } from '../kernel/tree-state.ts';
 

@@ -73,11 +73,10 @@ export interface Release extends CommandBase {
   readonly reason: string;
 }
 
-/** One lease of a Renew. */
+/** One lease of a Renew. Whoever renews has begun: there is no started mark beside it. */
 export interface Renewal {
   readonly id: ReservationId;
   readonly ttlMs: number;
-  readonly started: boolean;
 }
 
 /** Moves the leases of one or many reservations of one tree. A key goes with exactly one renewal. */

@@ -67,7 +67,9 @@ export function decideUpdate(state: TreeState, command: UpdateBudget, context: D
   if (closed !== undefined) return refuse(state, command, context, closed, { budget: before.path, budgets: chain });
   const uncapped = command.uncapped ?? before.uncapped;
   const above = chain.slice(0, -1);
-  const problems = uncappedProblem(above, uncapped, command.limits ?? before.limits);
+  // An edit of something else is not refused for a limit that was taken away above (docs/semantics.md, "Limits").
+  const namesCap = command.uncapped !== undefined || command.limits !== undefined;
+  const problems = namesCap ? uncappedProblem(above, uncapped, command.limits ?? before.limits) : [];
   if (problems.length > 0) return answerOnly(invalidFields(problems));
   const { limits, limitNoMax } =
     command.limits === undefined
@@ -140,14 +142,15 @@ function limitToTopUp(def: BudgetDef, name: string | undefined): LimitDef | Fiel
   return named ?? { field: 'limit', description: `${def.path} has no limit ${name}` };
 }
 
-// A budget with no limit on itself or above must say so, or a forgotten limit would mean unlimited spend.
+// A budget with no limit on itself or above must say so, or a forgotten limit would mean unlimited spend. That one above
+// says so is not enough: it spoke for itself.
 function uncappedProblem(
   above: readonly BudgetState[],
   uncapped: boolean,
   limits: readonly { readonly name: string }[],
 ): FieldProblem[] {
   if (uncapped || limits.length > 0) return [];
-  if (above.some(({ def }) => def.uncapped || def.limits.length > 0)) return [];
+  if (above.some(({ def }) => def.limits.length > 0)) return [];
   return [{ field: 'budget.uncapped', description: 'must be true where neither the budget nor any above has a limit' }];
 }
 
@@ -194,5 +197,5 @@ function changed(
     reason: details.reason ?? '',
   };
   const after = budgetAfter(state.budget(def.no), entry);
-  return { answer: readBudget(state, after, def, false), entries: [entry] };
+  return { answer: readBudget(state, after, false), entries: [entry] };
 }

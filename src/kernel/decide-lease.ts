@@ -3,22 +3,28 @@
 import type { ReservationAnswer } from './answer.ts';
 import type { Expire, Renew, Renewal } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from './decision.ts';
-import type { Entry, Lapse, LeaseMove } from './entry.ts';
+import type { Entry, Lapse, LeaseMove, RefusedRenewal } from './entry.ts';
 import { headroomAfter, tightest } from './headroom.ts';
-import type { Refusal } from './refusal.ts';
+import { isJournaled, type Refusal } from './refusal.ts';
 import { endedRefusal, leaseRefusal, reservationNotFound, suspendedRefusal } from './refuse-state.ts';
 import type { Reservation, ReservationFigures } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
 
-/** Decides a Renew: new expire_time = max(current, now + ttl). A lowered limit doesn't stop it. */
+/**
+ * Decides a Renew: new expire_time = max(current, now + ttl). A lowered limit doesn't stop it. A lease that was refused by a
+ * decision is written down whether it came alone or among others.
+ */
 export function decideRenew(state: TreeState, command: Renew, context: DecideContext): Decision {
   const single = command.renewals.length === 1 ? (command.renewals[0] as Renewal) : undefined;
   const results: (ReservationAnswer | Refusal)[] = [];
   const latest = new Map<string, LeaseMove>();
+  const refused: RefusedRenewal[] = [];
   for (const renewal of command.renewals) {
     const result = renewOne(state, renewal, context, latest.get(renewal.id)?.figures);
     results.push(result);
-    if (result.kind === 'reservation' && moves(state, result.reservation)) {
+    if (result.kind === 'refusal') {
+      if (isJournaled(result)) refused.push({ id: renewal.id, reason: result.reason, budget: result.budget ?? '' });
+    } else if (moves(state, result.reservation)) {
       latest.set(renewal.id, { id: renewal.id, figures: result.reservation.figures, headroom: result.headroom });
     }
   }
@@ -28,10 +34,10 @@ export function decideRenew(state: TreeState, command: Renew, context: DecideCon
   }
   const answer = { kind: 'renewals', results } as const;
   const moved = [...latest.values()];
-  if (moved.length === 0 && command.key === undefined) return answerOnly(answer);
+  if (moved.length === 0 && refused.length === 0 && command.key === undefined) return answerOnly(answer);
   // A key is remembered even where nothing moved: the repeat gets this answer, not a later one.
   const recorded = moved.length === 0 && only?.kind === 'reservation' ? [unmoved(only)] : moved;
-  const entry: Entry = { ...entryBase(state, command, context), type: 'Renewed', moves: recorded };
+  const entry: Entry = { ...entryBase(state, command, context), type: 'Renewed', moves: recorded, refused };
   return { answer, entries: [entry] };
 }
 
@@ -67,7 +73,7 @@ function renewOne(
     kind: 'reservation',
     treeId: state.treeId,
     reservation: { ...reservation, figures },
-    headroom: headroomAfter(tightest(state, reservation.accounts), 0n),
+    headroom: headroomAfter(state, reservation.accounts, tightest(state, reservation.accounts), 0n),
     replayed: false,
     dryRun: false,
   };

@@ -31,7 +31,7 @@ export function decideReserve(state: TreeState, command: Reserve, context: Decid
   const refusal =
     suspendedRefusal(chain) ??
     closedRefusal(chain) ??
-    amountRefusal(state, accounts, binding, counterRoom, command.minMicros);
+    amountRefusal(state, accounts, binding, counterRoom, command.minMicros, 0n);
   if (refusal !== undefined) {
     return refuse(state, command, context, refusal, {
       budget: command.budget,
@@ -54,8 +54,8 @@ function granted(
 ): Decision {
   const budget = chain.at(-1) as BudgetState;
   const grantedMicros = grantable(command.maxMicros, binding, counterRoom);
-  const headroom = headroomAfter(binding, grantedMicros);
   const accounts = state.accountsOf(budget);
+  const headroom = headroomAfter(state, accounts, binding, grantedMicros);
   const reservation = {
     id: command.id,
     budgetNo: budget.def.no,
@@ -128,7 +128,14 @@ export function decideExtend(state: TreeState, command: Extend, context: DecideC
     suspendedRefusal(chain) ??
     closedRefusal(chain) ??
     requestOverflow(reservation, command.addMicros) ??
-    amountRefusal(state, reservation.accounts, binding, counterRoom, command.minMicros);
+    amountRefusal(
+      state,
+      reservation.accounts,
+      binding,
+      counterRoom,
+      command.minMicros,
+      reservation.figures.heldMicros,
+    );
   if (refusal !== undefined) {
     return refuse(state, command, context, refusal, {
       budget: reservation.budget,
@@ -160,7 +167,7 @@ function extended(
     heldMicros: before.heldMicros + addedMicros,
     started: true,
   };
-  const headroom = headroomAfter(binding, addedMicros);
+  const headroom = headroomAfter(state, reservation.accounts, binding, addedMicros);
   const entry: Entry = {
     ...entryBase(state, command, context),
     type: 'Extended',
@@ -190,7 +197,8 @@ function extended(
 // What was requested in all is a sum too: with small minimums it may pass every counter by far.
 function requestOverflow(reservation: Reservation, addMicros: bigint): Refusal | undefined {
   const roomMicros = MICROS_MAX - reservation.figures.requestedMicros;
-  return addMicros <= roomMicros ? undefined : overflowRefusal(reservation.budget, addMicros, roomMicros);
+  if (addMicros <= roomMicros) return undefined;
+  return overflowRefusal(reservation.budget, reservation.unit, addMicros, roomMicros);
 }
 
 // A limit says more than the counters: where it fails, its reason is the one to give. Only where none does is a sum past
@@ -201,13 +209,14 @@ function amountRefusal(
   binding: LimitRoom | undefined,
   counterRoom: bigint,
   minMicros: bigint,
+  ownHeldMicros: bigint,
 ): Refusal | undefined {
   // Where the tightest limit has room all of them have: the usual case looks no further.
   const fits = binding === undefined || atLeastZero(binding.roomMicros) >= minMicros;
-  const money = fits ? undefined : moneyRefusal(limitRooms(state, accounts), minMicros);
+  const money = fits ? undefined : moneyRefusal(limitRooms(state, accounts), minMicros, ownHeldMicros);
   if (money !== undefined || counterRoom >= minMicros) return money;
-  const root = state.mustBudget((accounts[0] as Account).budgetNo);
-  return overflowRefusal(root.def.path, minMicros, counterRoom);
+  const { def: root } = state.mustBudget((accounts[0] as Account).budgetNo);
+  return overflowRefusal(root.path, root.unit, minMicros, counterRoom);
 }
 
 function grantable(maxMicros: bigint, binding: LimitRoom | undefined, counterRoom: bigint): bigint {

@@ -35,7 +35,8 @@ export function decideSettle(state: TreeState, command: Settle, context: DecideC
   const usedMicros = movement.heldMicros + movement.settledMicros + movement.overrunMicros;
   const counterRoom = counterRoomMicros(state, reservation.accounts);
   if (usedMicros > counterRoom) {
-    return refuse(state, command, context, overflowRefusal(reservation.budget, usedMicros, counterRoom), request);
+    const overflow = overflowRefusal(reservation.budget, reservation.unit, usedMicros, counterRoom);
+    return refuse(state, command, context, overflow, request);
   }
   const labels = labelsAfter(reservation.labels, command.personal?.labels ?? []);
   const entry: Settled = {
@@ -46,7 +47,7 @@ export function decideSettle(state: TreeState, command: Settle, context: DecideC
     actualMicros: command.actualMicros,
     keepOpen: command.keepOpen,
     retainMicros: command.retainMicros,
-    headroom: headroomAfter(binding, usedMicros),
+    headroom: headroomAfter(state, reservation.accounts, binding, usedMicros),
     effects: [effectOf(reservation, movement)],
   };
   return changed(state, { ...reservation, labels, figures: movement.figures }, entry);
@@ -83,7 +84,12 @@ export function decideRelease(state: TreeState, command: Release, context: Decid
     type: 'Released',
     id: reservation.id,
     figures: movement.figures,
-    headroom: headroomAfter(tightest(state, reservation.accounts), movement.heldMicros),
+    headroom: headroomAfter(
+      state,
+      reservation.accounts,
+      tightest(state, reservation.accounts),
+      movement.heldMicros,
+    ),
     effects: [effectOf(reservation, movement)],
   };
   return changed(state, { ...reservation, figures: movement.figures }, entry);

@@ -50,9 +50,7 @@ function decideFresh(state: TreeState, command: Command, context: DecideContext)
       return decideTopUp(state, command, context);
     case 'GetBudget': {
       const budget = state.budgetAt(command.budget);
-      return answerOnly(
-        budget === undefined ? budgetNotFound(command.budget) : readBudget(state, budget, budget.def, false),
-      );
+      return answerOnly(budget === undefined ? budgetNotFound(command.budget) : readBudget(state, budget, false));
     }
     case 'GetReservation': {
       const reservation = state.reservation(command.id);

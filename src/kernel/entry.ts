@@ -3,7 +3,7 @@
 import type { Account, BudgetDef, Labels } from './budget.ts';
 import type { CommandKey, CommandKind } from './command.ts';
 import type { ReservationId } from './names.ts';
-import type { Refusal } from './refusal.ts';
+import type { Reason, Refusal } from './refusal.ts';
 import type { Reservation, ReservationFigures } from './reservation.ts';
 
 /** The same movement of every account named: a reservation moves all its levels alike. */
@@ -100,10 +100,19 @@ export interface LeaseMove {
   readonly headroom: Headroom;
 }
 
-/** Leases moved; one entry a tree, however many leases. */
+/** One lease of many that was not moved, and why. */
+export interface RefusedRenewal {
+  readonly id: ReservationId;
+  readonly reason: Reason;
+  /** Path of the budget that the reason is about. */
+  readonly budget: string;
+}
+
+/** Leases moved, and what was refused beside them; one entry a tree, however many leases. A Renew of one is a Refused. */
 export interface Renewed extends EntryBase {
   readonly type: 'Renewed';
   readonly moves: readonly LeaseMove[];
+  readonly refused: readonly RefusedRenewal[];
 }
 
 /** One hold that lapsed. */

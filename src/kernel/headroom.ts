@@ -27,18 +27,21 @@ export function limitRooms(state: TreeState, accounts: readonly Account[]): Limi
   return rooms;
 }
 
-/** The tightest limit on the accounts; the one nearest the root where several are. Undefined where no limit applies. */
+/**
+ * The limit on the accounts with the least room, below 0 where an amount was lowered or an overrun passed it: what amounts are
+ * reckoned with. The one to name is headroomAfter's. Undefined where no limit applies.
+ */
 export function tightest(state: TreeState, accounts: readonly Account[]): LimitRoom | undefined {
   let least: LimitRoom | undefined;
   for (const account of accounts) least = tighter(least, state.mustBudget(account.budgetNo), account);
   return least;
 }
 
-/** The tightest limit on a chain of budgets, root first. */
-export function tightestOf(chain: readonly BudgetState[]): LimitRoom | undefined {
-  let least: LimitRoom | undefined;
-  for (const budget of chain) least = tighter(least, budget, { windowNo: 0, periodMs: 0 });
-  return least;
+/** What is available to a budget now; its chain, root first. */
+export function headroomOf(chain: readonly BudgetState[]): Headroom {
+  const rooms = chain.flatMap((budget) => budget.def.limits.map((limit) => roomOf(budget, limit, LIFETIME)));
+  const named = leastBy(rooms, availableMicros);
+  return named === undefined ? NO_LIMIT : headroom(named, availableMicros(named));
 }
 
 function tighter(
@@ -61,14 +64,41 @@ function roomOf(budget: BudgetState, limit: LimitDef, account: Pick<Account, 'wi
   return { budget, limit, roomMicros: unspentMicros - counter.heldMicros, unspentMicros };
 }
 
-/** The answer's words for the tightest limit after `usedMicros` more were used at every level. */
-export function headroomAfter(binding: LimitRoom | undefined, usedMicros: bigint): Headroom {
-  if (binding === undefined) return { micros: undefined, budget: '', limit: '' };
-  return {
-    micros: atLeastZero(binding.roomMicros - usedMicros),
-    budget: binding.budget.def.path,
-    limit: binding.limit.name,
-  };
+/**
+ * What is available on the accounts after `usedMicros` more were used at every level. `binding`: their tightest limit. Named is
+ * the limit that leaves the least, of equals the one nearest the root; all that leave nothing are equal, however far past
+ * their amounts they are.
+ */
+export function headroomAfter(
+  state: TreeState,
+  accounts: readonly Account[],
+  binding: LimitRoom | undefined,
+  usedMicros: bigint,
+): Headroom {
+  if (binding === undefined) return NO_LIMIT;
+  const leftMicros = binding.roomMicros - usedMicros;
+  // The usual case looks at no other limit: what is least without going below 0 is least with it.
+  if (leftMicros >= 0n) return headroom(binding, leftMicros);
+  const named = limitRooms(state, accounts).find((room) => room.roomMicros <= usedMicros);
+  return headroom(named ?? binding, 0n);
+}
+
+/** What a limit has available. */
+export function availableMicros(room: LimitRoom): bigint {
+  return atLeastZero(room.roomMicros);
+}
+
+/** The limit of the least size; of equals the first, which is the one nearest the root. Undefined where there is none. */
+export function leastBy(rooms: readonly LimitRoom[], size: (room: LimitRoom) => bigint): LimitRoom | undefined {
+  let least: LimitRoom | undefined;
+  for (const room of rooms) if (least === undefined || size(room) < size(least)) least = room;
+  return least;
+}
+
+const NO_LIMIT: Headroom = { micros: undefined, budget: '', limit: '' };
+
+function headroom({ budget, limit }: LimitRoom, micros: bigint): Headroom {
+  return { micros, budget: budget.def.path, limit: limit.name };
 }
 
 /** How much more fits in the counters themselves: a sum past int64 is refused, even where no limit applies. */
@@ -81,6 +111,8 @@ export function counterRoomMicros(state: TreeState, accounts: readonly Account[]
   }
   return least;
 }
+
+const LIFETIME = { windowNo: 0, periodMs: 0 };
 
 const NO_COUNTER: Omit<Counter, 'windowNo' | 'periodMs'> = { heldMicros: 0n, settledMicros: 0n, overrunMicros: 0n };
 

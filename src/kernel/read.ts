@@ -1,17 +1,18 @@
 // Reads: how a budget and a reservation stand now. They append nothing.
 import type { BudgetAnswer, LimitStanding, ReservationAnswer } from './answer.ts';
-import type { BudgetDef, BudgetState, Counter } from './budget.ts';
+import type { BudgetState, Counter } from './budget.ts';
 import { EMPTY_LIFETIME } from './budget.ts';
-import { headroomAfter, tightest, tightestOf } from './headroom.ts';
+import { headroomAfter, headroomOf, tightest } from './headroom.ts';
 import { invariant } from './invariant.ts';
 import type { Reservation } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
 
 /**
- * A budget with its balances, as the state has it or as an entry will leave it. `def` is its definition now, or the one that
- * a repeat remembers.
+ * A budget with its balances: as the state has it, as an entry will leave it, or with the definition that a repeat remembers.
+ * Limits, what is available, suspension and closing all follow from the definition given, and so agree with it.
  */
-export function readBudget(state: TreeState, budget: BudgetState, def: BudgetDef, replayed: boolean): BudgetAnswer {
+export function readBudget(state: TreeState, budget: BudgetState, replayed: boolean): BudgetAnswer {
+  const { def } = budget;
   const chain = state.chain(budget);
   const lifetime = budget.counters[0];
   invariant(lifetime !== undefined && lifetime.windowNo === 0, `budget ${def.path} has no lifetime counter`);
@@ -23,7 +24,7 @@ export function readBudget(state: TreeState, budget: BudgetState, def: BudgetDef
     standings: def.limits.map((limit): LimitStanding => ({ limit, counter: counterOf(budget, limit.windowNo) })),
     lifetime: { ...lifetime },
     activeCount: budget.activeCount,
-    headroom: headroomAfter(tightestOf(chain), 0n),
+    headroom: headroomOf(chain),
     suspendedBy: chain.find((level) => level.def.suspended)?.def.path ?? '',
     closedBy: chain.find((level) => level.def.closed)?.def.path ?? '',
     replayed,
@@ -32,7 +33,8 @@ export function readBudget(state: TreeState, budget: BudgetState, def: BudgetDef
 
 /** A reservation and what is available to its budget. */
 export function readReservation(state: TreeState, reservation: Reservation, replayed: boolean): ReservationAnswer {
-  const headroom = headroomAfter(tightest(state, reservation.accounts), 0n);
+  const { accounts } = reservation;
+  const headroom = headroomAfter(state, accounts, tightest(state, accounts), 0n);
   return { kind: 'reservation', treeId: state.treeId, reservation, headroom, replayed, dryRun: false };
 }
 

@@ -49,6 +49,8 @@ export interface Refusal {
   readonly budget?: string;
   /** Name of the binding limit. */
   readonly limit?: string;
+  /** Unit of the amounts; where there are amounts. */
+  readonly unit?: string;
   readonly availableMicros?: bigint;
   readonly requestedMicros?: bigint;
   /** Public id of the reservation that the reason is about. */

@@ -84,8 +84,9 @@ function answerFrom(state: TreeState, entry: Entry, context: DecideContext): Ans
   }
 }
 
+// The definition that the edit made; labels, balances and ancestors as they are now.
 function budgetAgain(state: TreeState, entry: BudgetChange): Answer {
-  return readBudget(state, state.mustBudget(entry.def.no), entry.def, true);
+  return readBudget(state, { ...state.mustBudget(entry.def.no), def: entry.def }, true);
 }
 
 function unusable(state: TreeState, reservation: Reservation, context: DecideContext): Refusal | undefined {

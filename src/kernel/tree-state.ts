@@ -24,12 +24,15 @@ export class TreeState {
   readonly treeId: TreeId;
   #position: StatePosition;
   #committed: StatePosition;
+  /** Those whose counters moved last come last. */
   readonly #budgets = new Map<number, BudgetState>();
   readonly #budgetNos = new Map<BudgetPath, number>();
   readonly #reservations = new Map<ReservationId, Reservation>();
   readonly #remembered = new Map<string, Entry>();
   readonly #leases = new LeaseIndex();
   readonly #accounts = new Map<number, readonly Account[]>();
+  /** Loaded budgets right below a budget, where there are any. */
+  readonly #childCounts = new Map<number, number>();
   /** Records as they were at the last commit, of those that were touched since. */
   readonly #budgetsBefore = new Map<number, BudgetState | undefined>();
   readonly #reservationsBefore: (readonly [ReservationId, Reservation | undefined])[] = [];
@@ -94,13 +97,6 @@ export class TreeState {
     return accounts;
   }
 
-  /** The counter of an account; undefined where its budget is loaded without it. */
-  counter(account: Account): Counter | undefined {
-    return this.#budgets
-      .get(account.budgetNo)
-      ?.counters.find((counter) => counter.windowNo === account.windowNo && counter.periodMs === account.periodMs);
-  }
-
   /** Live reservations whose lease and grace have run out at `nowMs`, oldest first, up to `countMax`. */
   due(nowMs: number, countMax: number): Reservation[] {
     return this.#leases.due(nowMs, countMax).map(({ id }) => {
@@ -130,6 +126,7 @@ export class TreeState {
     const no = budget.def.no;
     this.#noteBudget(no);
     this.#moving.delete(no);
+    if (!this.#budgets.has(no)) this.#countChild(budget, 1);
     this.#budgets.set(no, budget);
     this.#budgetNos.set(budget.def.path, no);
   }
@@ -171,10 +168,8 @@ export class TreeState {
         this.#budgets.set(no, before);
         continue;
       }
-      const path = this.#budgets.get(no)?.def.path;
-      if (path !== undefined) this.#budgetNos.delete(path);
-      this.#budgets.delete(no);
-      this.#accounts.delete(no);
+      const made = this.#budgets.get(no);
+      if (made !== undefined) this.#forgetBudget(made);
     }
     // Backwards: of several changes of one record the oldest is what it was.
     for (const [id, before] of this.#reservationsBefore.toReversed()) {
@@ -194,6 +189,30 @@ export class TreeState {
     if (reservation !== undefined) this.#replaceReservation(id, reservation, undefined);
   }
 
+  /**
+   * Forgets a budget that can be loaded again. Only between batches. Returns false where it has to stay: it is the root, has
+   * holds, or is above a budget that is loaded.
+   */
+  evictBudget(no: number): boolean {
+    const budget = this.#budgets.get(no);
+    if (budget === undefined) return true;
+    if (budget.def.parentNo === undefined || budget.activeCount > 0 || this.#childCounts.has(no)) return false;
+    this.#forgetBudget(budget);
+    return true;
+  }
+
+  /**
+   * Forgets up to `countMax` budgets as `evictBudget` does, beginning with those whose counters have not moved for longest.
+   * Only between batches.
+   */
+  evictBudgets(countMax: number): void {
+    let leftCount = countMax;
+    for (const no of this.#budgets.keys()) {
+      if (leftCount <= 0) return;
+      if (this.evictBudget(no)) leftCount -= 1;
+    }
+  }
+
   /** Forgets the oldest remembered keys beyond `countMax`; the store still knows them. Only between batches. */
   evictRemembered(countMax: number): void {
     for (const digest of this.#remembered.keys()) {
@@ -211,9 +230,27 @@ export class TreeState {
     if (budget === undefined) return undefined;
     this.#noteBudget(no);
     const copy: MovingBudget = { ...budget, counters: budget.counters.map((counter) => ({ ...counter })) };
+    // To the end of the order, once a batch.
+    this.#budgets.delete(no);
     this.#budgets.set(no, copy);
     this.#moving.set(no, copy);
     return copy;
+  }
+
+  #forgetBudget(budget: BudgetState): void {
+    const { no, path } = budget.def;
+    this.#budgetNos.delete(path);
+    this.#budgets.delete(no);
+    this.#accounts.delete(no);
+    this.#countChild(budget, -1);
+  }
+
+  #countChild(budget: BudgetState, change: 1 | -1): void {
+    const { parentNo } = budget.def;
+    if (parentNo === undefined) return;
+    const count = (this.#childCounts.get(parentNo) ?? 0) + change;
+    if (count === 0) this.#childCounts.delete(parentNo);
+    else this.#childCounts.set(parentNo, count);
   }
 
   #forgetBefore(): void {

@@ -13,6 +13,12 @@ export interface Clock {
  */
 const CLOCK_JUMP_MAX_MS = 5_000;
 
+/**
+ * Looks in a row that must agree on a difference before it is believed: about 15 s of renewals. One odd answer is a fault of
+ * the answer; after this many it is this process that stood still (a suspended machine), or the database's clock was set.
+ */
+const AGREEING_LOOK_COUNT = 10;
+
 /** Follows the store's clock. */
 export class StoreClock implements Clock {
   readonly #monotonicMs: () => number;
@@ -20,6 +26,7 @@ export class StoreClock implements Clock {
   #offsetMs: number | undefined;
   #lastMs = 0;
   #jumpMs = 0;
+  #agreeingCount = 0;
 
   constructor(monotonicMs: () => number, log: Log) {
     this.#monotonicMs = monotonicMs;
@@ -31,6 +38,11 @@ export class StoreClock implements Clock {
     return this.#jumpMs;
   }
 
+  /** Whether so many looks agreed on a refused jump that this clock is the one at fault: nothing should be decided by it. */
+  get isAstray(): boolean {
+    return this.#agreeingCount >= AGREEING_LOOK_COUNT;
+  }
+
   nowMs(): number {
     if (this.#offsetMs === undefined) throw new Error('the clock was read before it was tied to the store');
     const nowMs = Math.floor(this.#monotonicMs() + this.#offsetMs);
@@ -39,22 +51,30 @@ export class StoreClock implements Clock {
   }
 
   /**
-   * Ties the clock to what the store said. `roundTripMs` is how long the answer took: the store's time lies within it.
-   * The first call sets the clock; a later one that differs by more than CLOCK_JUMP_MAX_MS is refused and logged.
+   * Ties the clock to what the store said, however far that is: for a process that decides nothing by it. `roundTripMs` is
+   * how long the answer took: the store's time lies within it. Where that is behind what was read already, the time stands
+   * still until it is reached.
    */
-  follow(storeNowMs: number, roundTripMs: number): void {
-    const offsetMs = storeNowMs + roundTripMs / 2 - this.#monotonicMs();
-    if (this.#offsetMs === undefined) {
-      this.#offsetMs = offsetMs;
-      return;
-    }
-    const differenceMs = offsetMs - this.#offsetMs;
-    if (Math.abs(differenceMs) > CLOCK_JUMP_MAX_MS + roundTripMs) {
-      this.#jumpMs = differenceMs;
-      this.#log('error', "the database's clock jumped; not followed", { differenceMs: Math.round(differenceMs) });
-      return;
-    }
+  tie(storeNowMs: number, roundTripMs: number): void {
+    this.#offsetMs = storeNowMs + roundTripMs / 2 - this.#monotonicMs();
     this.#jumpMs = 0;
-    this.#offsetMs = offsetMs;
+    this.#agreeingCount = 0;
+  }
+
+  /** As `tie`, for a process that decides by it: a difference of more than CLOCK_JUMP_MAX_MS is refused and logged. */
+  follow(storeNowMs: number, roundTripMs: number): void {
+    const differenceMs =
+      this.#offsetMs === undefined ? 0 : storeNowMs + roundTripMs / 2 - this.#monotonicMs() - this.#offsetMs;
+    const boundMs = CLOCK_JUMP_MAX_MS + roundTripMs;
+    if (Math.abs(differenceMs) <= boundMs) {
+      this.tie(storeNowMs, roundTripMs);
+      return;
+    }
+    const agrees = this.#agreeingCount > 0 && Math.abs(differenceMs - this.#jumpMs) <= boundMs;
+    this.#agreeingCount = agrees ? this.#agreeingCount + 1 : 1;
+    this.#jumpMs = differenceMs;
+    // Once a jump: it is seen again with every look.
+    if (agrees) return;
+    this.#log('error', "the database's clock jumped; not followed", { differenceMs: Math.round(differenceMs) });
   }
 }

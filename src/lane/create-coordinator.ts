@@ -58,11 +58,11 @@ export interface RunningCoordinator extends Coordinator {
 }
 
 const monotonicMs = (): number => performance.now();
+const sleep = (ms: number): Promise<void> => sleepMs(ms, undefined, { ref: false });
 
 /** Starts a coordinator. Throws StoreUnavailableError where the store can't be reached. */
 export async function startCoordinator(options: CoordinatorOptions): Promise<RunningCoordinator> {
   const { store, log, graceMs } = options;
-  const sleep = (ms: number): Promise<void> => sleepMs(ms, undefined, { ref: false });
   // Rounds end at once when the coordinator stops; a lane that waits for its store goes on waiting.
   const stopping = new AbortController();
   const sleepBetweenRounds = (ms: number): Promise<void> => sleepUnless(stopping.signal, ms);

@@ -3,15 +3,18 @@
 import type { Answer } from '../kernel/answer.ts';
 import type { Command } from '../kernel/command.ts';
 import type { TreeId } from '../kernel/names.ts';
-import { type DueTree, type Store, StoreUnavailableError } from '../store/port.ts';
+import type { Refusal } from '../kernel/refusal.ts';
+import type { DueTree, Store } from '../store/port.ts';
 import type { Clock } from './clock.ts';
 import { expireCommand } from './expire-command.ts';
 import type { Log } from './log.ts';
+import { Loop, type Sleep } from './loop.ts';
 
 /** Between two rounds: how late a lapse in a quiet tree may be written down. */
 const ROUND_MS = 1_000;
 
-/** Trees in one page of the search. */
+/** Trees in one page of the search, which are submitted at once and so share batches: a fifth of a batch, so that callers'
+ * commands have the rest. */
 const PAGE_COUNT_MAX = 200;
 
 /** A tree that can't be reaped is left alone for this long, so that it does not cost every round. */
@@ -24,78 +27,125 @@ export interface ReaperDeps {
   readonly log: Log;
   readonly submit: (command: Command) => Promise<Answer>;
   readonly isLeader: () => boolean;
-  readonly sleep: (ms: number) => Promise<void>;
+  readonly sleep: Sleep;
+}
+
+/** What a round came to. */
+export interface ReaperRound {
+  /** Trees of which every lapse that was due is recorded. */
+  readonly treeCount: number;
+  /** Why lapses of some tree are not recorded, as the lane said first; trees out of service are no reason. */
+  readonly refusal: Refusal | undefined;
+  /** A fault because of which lapses of some tree are not recorded. */
+  readonly fault: { readonly error: unknown } | undefined;
+}
+
+type Outcome =
+  | { readonly kind: 'done' | 'out_of_service' }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  | { readonly kind: 'fault'; readonly error: unknown };
+
+interface How {
+  readonly signal: AbortSignal | undefined;
+  readonly again: boolean;
+}
+
+interface Poisoned {
+  readonly untilMs: number;
+  readonly outcome: Outcome;
 }
 
 /** See the head of this file. */
 export class Reaper {
   readonly #deps: ReaperDeps;
-  readonly #poisoned = new Map<TreeId, number>();
-  #running = false;
-  #loop: Promise<void> = Promise.resolve();
+  readonly #loop: Loop;
+  readonly #poisoned = new Map<TreeId, Poisoned>();
 
   constructor(deps: ReaperDeps) {
     this.#deps = deps;
+    this.#loop = new Loop({
+      round: async (signal) => {
+        if (deps.isLeader()) await this.round(signal);
+      },
+      pauseMs: () => ROUND_MS,
+      failure: 'a round of the reaper failed',
+      log: deps.log,
+      sleep: deps.sleep,
+    });
   }
 
   start(): void {
-    if (this.#running) return;
-    this.#running = true;
-    this.#loop = this.#run();
+    this.#loop.start();
   }
 
-  /** Resolves when the round under way has ended. */
+  /** Resolves when what the round under way has submitted is answered; the rest of it is left out. */
   async stop(): Promise<void> {
-    this.#running = false;
-    await this.#loop;
+    await this.#loop.stop();
   }
 
-  /** One round over all trees. Returns how many trees had lapses that were due. */
-  async round(): Promise<number> {
+  /**
+   * One round over all trees; over those it comes to before the signal is aborted. Leaves out trees that failed a short
+   * while ago. Throws StoreUnavailableError.
+   */
+  round(signal?: AbortSignal): Promise<ReaperRound> {
+    return this.#round({ signal, again: false });
+  }
+
+  /** A round for somebody who waits for it: also tries trees again that have failed. Throws StoreUnavailableError. */
+  catchUp(): Promise<ReaperRound> {
+    return this.#round({ signal: undefined, again: true });
+  }
+
+  async #round(how: How): Promise<ReaperRound> {
     const nowMs = this.#deps.clock.nowMs();
     let treeCount = 0;
+    let refusal: Refusal | undefined;
+    let fault: ReaperRound['fault'];
     let after: DueTree | undefined;
     for (;;) {
       const page = await this.#deps.store.dueTrees(nowMs, after, PAGE_COUNT_MAX);
-      for (const { treeId } of page) if (await this.#reap(treeId, nowMs)) treeCount += 1;
+      for (const outcome of await Promise.all(page.map(({ treeId }) => this.#reap(treeId, nowMs, how)))) {
+        if (outcome.kind === 'done') treeCount += 1;
+        else if (outcome.kind === 'refused') refusal ??= outcome.refusal;
+        else if (outcome.kind === 'fault') fault ??= { error: outcome.error };
+      }
       after = page.at(-1);
-      if (page.length < PAGE_COUNT_MAX) break;
+      if (page.length < PAGE_COUNT_MAX || how.signal?.aborted === true) break;
     }
     if (treeCount > 0) this.#deps.log('info', 'lapsed holds were reclaimed', { treeCount });
-    return treeCount;
-  }
-
-  async #run(): Promise<void> {
-    while (this.#running) {
-      await this.#deps.sleep(ROUND_MS);
-      if (!this.#running || !this.#deps.isLeader()) continue;
-      try {
-        await this.round();
-      } catch (error) {
-        const level = error instanceof StoreUnavailableError ? 'warn' : 'error';
-        this.#deps.log(level, 'a round of the reaper failed', { error });
-      }
-    }
+    return { treeCount, refusal, fault };
   }
 
   // A tree that fails must not hide the others: it is noted and passed over for a while.
-  async #reap(treeId: TreeId, nowMs: number): Promise<boolean> {
-    if ((this.#poisoned.get(treeId) ?? 0) > nowMs) return false;
+  async #reap(treeId: TreeId, nowMs: number, { signal, again }: How): Promise<Outcome> {
+    const poisoned = this.#poisoned.get(treeId);
+    const passOver = poisoned !== undefined && poisoned.untilMs > nowMs;
+    if (passOver && !(again && poisoned.outcome.kind === 'fault')) return poisoned.outcome;
     this.#poisoned.delete(treeId);
+    const outcome = await this.#expire(treeId, signal);
+    if (outcome.kind === 'fault' || outcome.kind === 'out_of_service') {
+      this.#poisoned.set(treeId, { untilMs: nowMs + POISONED_MS, outcome });
+    }
+    if (outcome.kind === 'fault') {
+      this.#deps.log('error', 'the lapses of a tree could not be recorded', { treeId, error: outcome.error });
+    }
+    return outcome;
+  }
+
+  async #expire(treeId: TreeId, signal: AbortSignal | undefined): Promise<Outcome> {
     try {
       for (;;) {
         const answer = await this.#deps.submit(expireCommand(treeId));
         if (answer.kind === 'refusal') {
-          if (answer.reason === 'TREE_QUARANTINED') this.#poisoned.set(treeId, nowMs + POISONED_MS);
-          return false;
+          return answer.reason === 'TREE_QUARANTINED'
+            ? { kind: 'out_of_service' }
+            : { kind: 'refused', refusal: answer };
         }
         if (answer.kind !== 'expired') throw new Error('an Expire is answered as one');
-        if (!answer.more) return true;
+        if (!answer.more || signal?.aborted === true) return { kind: 'done' };
       }
     } catch (error) {
-      this.#poisoned.set(treeId, nowMs + POISONED_MS);
-      this.#deps.log('error', 'the lapses of a tree could not be recorded', { treeId, error });
-      return false;
+      return { kind: 'fault', error };
     }
   }
 }

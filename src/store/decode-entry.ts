@@ -11,6 +11,7 @@ import type {
   Headroom,
   Lapse,
   LeaseMove,
+  RefusedRenewal,
   Revisions,
 } from '../kernel/entry.ts';
 import type { BudgetPath, ReservationId } from '../kernel/names.ts';
@@ -75,7 +76,7 @@ export function decodeEntry(value: unknown, context: DecodeContext): Entry {
     case 'Released':
       return { ...base, type, ...changeOf(raw, context) };
     case 'Renewed':
-      return { ...base, type, moves: arrayOf(raw['moves']).map(moveOf) };
+      return { ...base, type, moves: arrayOf(raw['moves']).map(moveOf), refused: refusedRenewalsOf(raw['refused']) };
     case 'Graced':
       return {
         ...base,
@@ -162,6 +163,14 @@ function moveOf(value: unknown): LeaseMove {
   return { id: stringOf(id) as ReservationId, figures: figuresOf(figures), headroom: headroomOf(headroom) };
 }
 
+function refusedRenewalsOf(value: unknown): RefusedRenewal[] {
+  if (value === undefined) return [];
+  return arrayOf(value).map((each) => {
+    const [id, reason, budget] = arrayOf(each, 3);
+    return { id: stringOf(id) as ReservationId, reason: stringOf(reason) as Reason, budget: stringOf(budget) };
+  });
+}
+
 function gracedOf(value: unknown): GracedLease {
   const [id, figures] = arrayOf(value, 2);
   return { id: stringOf(id) as ReservationId, figures: figuresOf(figures) };
@@ -197,6 +206,7 @@ function refusalOf(raw: Raw): Refusal {
     message: stringOf(raw['message']),
     ...(raw['budget'] !== undefined && { budget: stringOf(raw['budget']) }),
     ...(raw['limit'] !== undefined && { limit: stringOf(raw['limit']) }),
+    ...(raw['unit'] !== undefined && { unit: stringOf(raw['unit']) }),
     ...(raw['available'] !== undefined && { availableMicros: amountOf(raw['available']) }),
     ...(raw['requested'] !== undefined && { requestedMicros: amountOf(raw['requested']) }),
     ...(raw['reservationId'] !== undefined && { reservationId: stringOf(raw['reservationId']) }),

@@ -95,7 +95,8 @@ function renewedText(entry: Renewed): string {
   const moves = entry.moves.map(
     (move) => `[${quote(move.id)},${figuresText(move.figures)},${headroomText(move.headroom)}]`,
   );
-  return `"moves":[${moves.join(',')}]`;
+  const refused = entry.refused.map(({ id, reason, budget }) => `[${quote(id)},"${reason}",${quote(budget)}]`);
+  return `"moves":[${moves.join(',')}]${refused.length === 0 ? '' : `,"refused":[${refused.join(',')}]`}`;
 }
 
 function gracedText(entry: Graced): string {
@@ -130,6 +131,7 @@ function refusalText(refusal: Refusal): string {
   let text = `{"reason":"${refusal.reason}","message":${quote(refusal.message)}`;
   if (refusal.budget !== undefined) text += `,"budget":${quote(refusal.budget)}`;
   if (refusal.limit !== undefined) text += `,"limit":${quote(refusal.limit)}`;
+  if (refusal.unit !== undefined) text += `,"unit":${quote(refusal.unit)}`;
   if (refusal.availableMicros !== undefined) text += `,"available":${amountText(refusal.availableMicros)}`;
   if (refusal.requestedMicros !== undefined) text += `,"requested":${amountText(refusal.requestedMicros)}`;
   if (refusal.reservationId !== undefined) text += `,"reservationId":${quote(refusal.reservationId)}`;

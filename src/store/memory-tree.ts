@@ -9,7 +9,7 @@ import type { JournalRow } from './audit.ts';
 import type { PersonalRow } from './decode-entry.ts';
 import { decodeEntries } from './entry-codec.ts';
 import { type BudgetRow, type CounterRow, foldChanges, type ReservationRow } from './fold-changes.ts';
-import { GENESIS_HASH, type Head } from './port.ts';
+import { GENESIS_HASH, type Head, ProjectionMismatchError } from './port.ts';
 
 /** State of one tree. Owned by MemoryDatabase. */
 export class MemoryTree {
@@ -57,7 +57,9 @@ export class MemoryTree {
     for (const [id, row] of changes.reservations) {
       const before = this.#reservations.get(id);
       const granted = row.granted ?? before?.granted;
-      if (granted === undefined) throw new Error(`an entry changes reservation ${id}, which is not projected`);
+      if (granted === undefined) {
+        throw new ProjectionMismatchError(`an entry changes reservation ${id}, which is not projected`);
+      }
       this.#reservations.set(id, { ...row, granted, labelSeqs: [...(before?.labelSeqs ?? []), ...row.labelSeqs] });
     }
     this.budgetCount = Math.max(this.budgetCount, changes.budgetNoMax);

@@ -42,8 +42,13 @@ export interface Loaded {
    * where not asked. Number.MAX_SAFE_INTEGER: there are no more.
    */
   readonly leasesThroughMs: number | undefined;
-  /** Entries after projectedSeq up to head, oldest first; empty where not asked for. */
+  /** Entries after projectedSeq up to head, oldest first; empty where not asked for, and where there are too many. */
   readonly tail: readonly Entry[];
+  /**
+   * Set where a tail was asked for and has more than TAIL_COUNT_MAX entries. `tail` is empty then, and nothing may be
+   * decided on these records: bring the projection forward from the journal, then load again.
+   */
+  readonly tailTooLong?: true;
   /** Why the tree is out of service; undefined for a healthy one. */
   readonly quarantine: string | undefined;
 }
@@ -77,7 +82,16 @@ export type AppendResult =
  * about the outcome: the same append at the same heads finds out.
  */
 export class StoreUnavailableError extends Error {
-  override readonly name = 'StoreUnavailableError';
+  override readonly name: string = 'StoreUnavailableError';
+}
+
+/**
+ * Thrown by reads alone (load, findKeys, readEntries, lists) when the store is there but could not answer this question
+ * within its time. It says nothing about other trees or other calls: refuse what waits for this answer, and go on. An
+ * append never throws it.
+ */
+export class StoreTimeoutError extends StoreUnavailableError {
+  override readonly name: string = 'StoreTimeoutError';
 }
 
 /**
@@ -86,6 +100,14 @@ export class StoreUnavailableError extends Error {
  */
 export class CorruptJournalError extends Error {
   override readonly name = 'CorruptJournalError';
+}
+
+/**
+ * Thrown by `project` where an entry does not fit what is projected of its tree, for example a change to a reservation that
+ * is not there. Nothing of the batch was written. The tree has to be quarantined; which one it is the caller finds out.
+ */
+export class ProjectionMismatchError extends Error {
+  override readonly name = 'ProjectionMismatchError';
 }
 
 /** What the writer's lease says. */
@@ -133,8 +155,14 @@ export interface Store {
    * it is. Returns the projected sequence of every tree named, after it.
    */
   project(batch: readonly TreeEntries[]): Promise<ReadonlyMap<TreeId, number>>;
-  /** Trees whose projection is behind their journal, up to `countMax`. */
-  unprojectedTrees(countMax: number): Promise<readonly { readonly treeId: TreeId; readonly projectedSeq: number }[]>;
+  /**
+   * Trees whose projection is behind their journal, by id, after a cursor, up to `countMax`; none are left where it
+   * returns fewer. Looks at every head on its way: for a start and a takeover, not for each page of a list.
+   */
+  unprojectedTrees(
+    countMax: number,
+    after?: TreeId,
+  ): Promise<readonly { readonly treeId: TreeId; readonly projectedSeq: number }[]>;
   /** Trees with live reservations due at `nowMs` in the projection, earliest first, after a cursor, up to `countMax`. */
   dueTrees(nowMs: number, after: DueTree | undefined, countMax: number): Promise<readonly DueTree[]>;
   /**
@@ -153,6 +181,12 @@ export interface Store {
   /** Puts a tree out of service, with the reason that people are shown. */
   quarantine(treeId: TreeId, reason: string): Promise<void>;
 }
+
+/**
+ * Longest tail that a load brings. Reading 20,000 entries takes about a fifth of a second and 40 MB; the projector keeps
+ * tails far below it unless it has stood still.
+ */
+export const TAIL_COUNT_MAX = 20_000;
 
 /** Hash before the first entry of every tree. */
 export const GENESIS_HASH = '0'.repeat(64);

@@ -5,6 +5,7 @@ import { StoreUnavailableError } from './port.ts';
 /** SQLSTATEs raised by the functions in sql/. */
 export const SQLSTATE_FENCED = 'BD001';
 export const SQLSTATE_HEAD_MOVED = 'BD002';
+export const SQLSTATE_PROJECTION_MISMATCH = 'BD003';
 
 /** The database asks for a retry: serialization failure, deadlock. */
 const RETRY_STATES: ReadonlySet<string> = new Set(['40001', '40P01']);

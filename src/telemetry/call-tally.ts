@@ -23,6 +23,8 @@ export class CallTally {
   readonly #reasons: ClosedLabels;
   readonly #calls: (BucketTally | undefined)[];
   readonly #refusals: number[];
+  /** Calls and commands that failed by a fault of the program. */
+  faultCount = 0;
 
   constructor(methods: readonly string[], reasons: readonly string[]) {
     this.#methods = new ClosedLabels(methods);

@@ -28,6 +28,11 @@ export class CallTelemetry {
   refused(reason: string): void {
     this.#tally.refused(reason);
   }
+
+  /** A call or a Session's command failed by a fault of the program. */
+  faulted(): void {
+    this.#tally.faultCount += 1;
+  }
 }
 
 /** A call under way. */

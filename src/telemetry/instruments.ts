@@ -32,6 +32,7 @@ export function registerInstruments(meter: Meter, sources: Sources): void {
   countMoney(meter, sources.lane);
   countWork(meter, sources);
   gauge(meter, sources);
+  gaugeVerify(meter, sources);
   gaugeProcess(meter, sources);
 }
 
@@ -105,6 +106,9 @@ function countDecisions(meter: Meter, { lane, calls }: Sources): void {
   counter('budgetd.refusals', 'Refusals as callers got them, by reason', '{refusal}', (result) => {
     for (const { count, reason } of calls.refusals()) result.observe(count, { reason });
   });
+  counter('budgetd.faults', 'Calls and commands that failed by a fault of the program', '{call}', (result) => {
+    result.observe(calls.faultCount);
+  });
 }
 
 function countMoney(meter: Meter, lane: LaneTally): void {
@@ -159,6 +163,28 @@ function gauge(meter: Meter, { standing }: Sources): void {
   gaugeOf('budgetd.clock.refused_jump', "Jump of the database's clock that is not followed", 's', (now) => {
     return now.refusedClockJumpMs * MS_TO_SECONDS;
   });
+}
+
+function gaugeVerify(meter: Meter, { standing }: Sources): void {
+  const observe = (read: (verify: Standing['verify']) => number) => (result: ObservableResult) => {
+    const now = standing();
+    if (now !== undefined) result.observe(read(now.verify));
+  };
+  meter
+    .createObservableCounter('budgetd.verify.entries', {
+      description: 'Entries that the background verifier has checked',
+      unit: '{entry}',
+    })
+    .addCallback(observe((verify) => verify.entries));
+  meter
+    .createObservableGauge('budgetd.verify.behind', { description: 'Entries it has still to check', unit: '{entry}' })
+    .addCallback(observe((verify) => verify.behind));
+  meter
+    .createObservableGauge('budgetd.verify.corrupt_trees', {
+      description: 'Trees that it found not to agree since the start',
+      unit: '{tree}',
+    })
+    .addCallback(observe((verify) => verify.corruptTrees));
 }
 
 function gaugeProcess(meter: Meter, { buildInfo }: Sources): void {

@@ -14,4 +14,13 @@ export interface Standing {
   readonly openHolds: number;
   /** Difference to the database's clock that is refused to be followed; 0: none. */
   readonly refusedClockJumpMs: number;
+  /** The background verifier, since the start. */
+  readonly verify: {
+    /** Entries checked. */
+    readonly entries: number;
+    /** Entries not checked when it last looked. */
+    readonly behind: number;
+    /** Trees found not to agree. */
+    readonly corruptTrees: number;
+  };
 }

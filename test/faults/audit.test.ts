@@ -132,7 +132,7 @@ it.each<[string, (text: string) => string, RegExp]>([
   ['a sequence is missing', (text) => text.replaceAll('"seq":9,', '"seq":10,'), /does not follow/],
   [
     'an effect is not that of the figures',
-    (text) => text.replaceAll('"fx":[[', '"fx":[[1'),
+    (text) => text.replaceAll(/"fx":\[\[(\d)/g, '"fx":[[1$1'),
     /its reservations have|was free/,
   ],
 ])('the journal says that %s', (_, change, found) => {

@@ -1,6 +1,7 @@
 // The one command set that drives kernel and lanes alike, and how a run of it is judged.
 import fc from 'fast-check';
 import type { OnExpiry } from '../../src/kernel/budget.ts';
+import type { LimitsOption } from '../support/commands.ts';
 import { START_MS } from '../support/kernel-driver.ts';
 import { BudgetModel } from './budget-model.ts';
 import { AdvanceCommand } from './commands/advance-command.ts';
@@ -26,6 +27,12 @@ const ref = fc.nat(4);
 const ttlMs = fc.integer({ min: 1_000, max: 8_000 });
 const key = fc.option(fc.constantFrom('k1', 'k2', 'k3'), { nil: undefined, freq: 2 });
 const amount = fc.option(micros, { nil: undefined, freq: 3 });
+// One limit, or two, so that the tighter one need not be the one listed first.
+const limits: fc.Arbitrary<LimitsOption> = fc.oneof(micros, fc.record({ hard: micros, soft: micros }));
+const edited = fc.option(
+  fc.oneof({ weight: 9, arbitrary: limits }, { weight: 1, arbitrary: fc.constant<LimitsOption>({}) }),
+  { nil: undefined, freq: 3 },
+);
 const onExpiry = fc.option(fc.constantFrom<OnExpiry>('release', 'charge', 'charge_started'), { nil: undefined });
 
 const reserve = fc.record({ place, max: micros, min: micros, ttlMs, key }).map((fields) => new ReserveCommand(fields));
@@ -46,10 +53,10 @@ const ALL: fc.Arbitrary<ModelCommand>[] = [
   fc.tuple(ref, key).map(([each, withKey]) => new ReleaseCommand(each, withKey)),
   fc.tuple(ref, ttlMs, key).map(([each, ms, withKey]) => new RenewCommand(each, ms, withKey)),
   fc.nat(6).map((each) => new RepeatCommand(each)),
-  fc.tuple(place, amount, onExpiry).map(([where, to, policy]) => new EditCommand(where, to, policy)),
+  fc.tuple(place, edited, onExpiry).map(([where, to, policy]) => new EditCommand(where, to, policy)),
   fc
-    .tuple(place, fc.integer({ min: 1, max: 40 }), key)
-    .map(([where, add, withKey]) => new TopUpCommand(where, add, withKey)),
+    .tuple(place, fc.nat(2), fc.integer({ min: 1, max: 40 }), key)
+    .map(([where, limit, add, withKey]) => new TopUpCommand(where, limit, add, withKey)),
   fc.tuple(what, place).map(([how, where]) => new SwitchCommand(how, where)),
   fc.constant(new LookCommand()),
   fc.constant(new RestartCommand()),
@@ -62,23 +69,25 @@ export async function checkAgainstModel(
   sizes: { readonly numRuns: number; readonly maxCommands: number },
 ): Promise<void> {
   let runCount = 0;
-  const limits = fc.tuple(fc.integer({ min: 20, max: 100 }), amount, amount, amount);
+  const roomy = fc.integer({ min: 20, max: 100 });
+  const root: fc.Arbitrary<LimitsOption> = fc.oneof(roomy, fc.record({ hard: roomy, soft: roomy }));
+  const below = fc.option(limits, { nil: undefined, freq: 3 });
   await fc.assert(
     fc.asyncProperty(
-      limits,
+      fc.tuple(root, below, below, below),
       fc.commands(ALL, { maxCommands: sizes.maxCommands, size: 'max' }),
-      async (amounts, commands) => {
+      async (opening, commands) => {
         runCount += 1;
         const target = await open(`t${runCount}`, GRACE_MS);
         const model = new BudgetModel(START_MS, GRACE_MS);
         try {
           for (const [i, suffix] of PLACES.entries()) {
-            const limit = amounts[i];
+            const given = opening[i];
             const path = `${target.make.treeId}${suffix}`;
             await submitAndCompare(
               model,
               target,
-              target.make.create(path, limit === undefined ? {} : { limits: limit }),
+              target.make.create(path, given === undefined ? {} : { limits: given }),
             );
           }
           await fc.asyncModelRun(() => ({ model, real: target }), commands);

@@ -1,10 +1,11 @@
 // What a tree of budgets should answer, written from DESIGN.md and from nothing else: a list of holds, and sums over it
 // whenever somebody asks. No counters, no journal, no index, so that it has nothing in common with what it judges.
-import type { Command, Extend, Renew, Reserve, Settle } from '../../src/kernel/command.ts';
+import type { Command, Extend, LimitInput, Renew, Reserve, Settle } from '../../src/kernel/command.ts';
 import { figuresOf, type Hold, newHold, type PredictedRefusal, type Prediction } from './prediction.ts';
 
 interface ModelBudget {
-  amount: number | undefined;
+  /** Amounts by name, in the order in which they were listed. */
+  limits: ReadonlyMap<string, number>;
   onExpiry: string;
   suspended: boolean;
   closed: boolean;
@@ -18,8 +19,18 @@ interface Memory {
   readonly prediction: Prediction;
 }
 
-// Reasons that judged nothing about money, and the one that waiting cures.
-const FORGOTTEN = new Set(['IDEMPOTENCY_KEY_REUSED', 'BUDGET_SUSPENDED', 'CAPACITY_HELD', 'RESERVATION_NOT_FOUND']);
+/** One limit as it stands. */
+interface ModelLimit {
+  readonly path: string;
+  readonly name: string;
+  readonly amount: number;
+  /** amount - used, below 0 where lowered. */
+  readonly left: number;
+  readonly held: number;
+}
+
+// Reasons that judged nothing about money.
+const FORGOTTEN = new Set(['IDEMPOTENCY_KEY_REUSED', 'BUDGET_SUSPENDED', 'INVALID_FIELD', 'RESERVATION_NOT_FOUND']);
 
 /** See the head of this file. */
 export class BudgetModel {
@@ -42,7 +53,7 @@ export class BudgetModel {
     const memory = key === undefined ? undefined : this.#memories.get(key.digest);
     if (memory !== undefined) return this.#repeat(memory, key?.fingerprint ?? '');
     const prediction = this.#fresh(command);
-    const forgotten = prediction.kind === 'refusal' && FORGOTTEN.has(prediction.reason);
+    const forgotten = prediction.kind === 'refusal' && (prediction.retry || FORGOTTEN.has(prediction.reason));
     if (key !== undefined && !forgotten) {
       const isGrant = prediction.kind === 'reservation' && (command.kind === 'Reserve' || command.kind === 'Extend');
       const id = prediction.kind === 'reservation' ? prediction.id : undefined;
@@ -56,10 +67,11 @@ export class BudgetModel {
     for (const hold of this.holds.values()) this.#lapse(hold);
     const budget = this.#budget(path);
     const under = [...this.holds.values()].filter((hold) => isWithin(hold.path, path));
-    const [available] = this.#headroom(path);
+    const [available, boundBy] = this.#headroom(path);
     return {
       kind: 'budget',
-      amount: budget.amount,
+      limits: Object.fromEntries(budget.limits),
+      boundBy,
       revision: budget.revision,
       held: sum(under, ({ held }) => held),
       settled: sum(under, ({ settled }) => settled),
@@ -79,20 +91,31 @@ export class BudgetModel {
   #fresh(command: Command): Prediction {
     switch (command.kind) {
       case 'CreateBudget': {
-        const amount = command.limits[0]?.amountMicros;
         const { onExpiry } = command;
         const flags = { onExpiry, suspended: false, closed: false, revision: 1 };
-        this.budgets.set(command.budget, { ...flags, amount: amount === undefined ? undefined : Number(amount) });
+        this.budgets.set(command.budget, { ...flags, limits: amountsOf(command.limits) });
         return this.#edited(command.budget);
       }
       case 'UpdateBudget':
         return this.#edit(command.budget, (budget) => {
-          if (command.limits !== undefined) budget.amount = Number(command.limits[0]?.amountMicros);
+          const limits = command.limits === undefined ? budget.limits : amountsOf(command.limits);
+          // No budget of a run says that it is uncapped.
+          const capped = this.#chain(command.budget).some((each) =>
+            each === command.budget ? limits.size > 0 : this.#budget(each).limits.size > 0,
+          );
+          if (!capped) return false;
+          budget.limits = limits;
           budget.onExpiry = command.onExpiry ?? budget.onExpiry;
+          return true;
         });
       case 'TopUp':
         return this.#edit(command.budget, (budget) => {
-          budget.amount = (budget.amount ?? Number.NaN) + Number(command.addMicros);
+          const only = budget.limits.size === 1 ? [...budget.limits.keys()][0] : undefined;
+          const name = command.limit ?? only ?? '';
+          const amount = budget.limits.get(name);
+          if (amount === undefined) return false;
+          budget.limits = new Map(budget.limits).set(name, amount + Number(command.addMicros));
+          return true;
         });
       case 'SuspendBudget':
       case 'ResumeBudget':
@@ -113,18 +136,19 @@ export class BudgetModel {
     }
   }
 
-  #edit(path: string, change: (budget: ModelBudget) => void): Prediction {
+  /** `change` says whether its fields fit the budget; where they do not, it has changed nothing. */
+  #edit(path: string, change: (budget: ModelBudget) => boolean): Prediction {
     const closed = this.#chain(path).find((each) => this.#budget(each).closed);
     if (closed !== undefined) return refusal('BUDGET_CLOSED', closed);
     const budget = this.#budget(path);
-    change(budget);
+    if (!change(budget)) return refusal('INVALID_FIELD');
     budget.revision += 1;
     return this.#edited(path);
   }
 
   #edited(path: string): Prediction {
-    const { amount, revision } = this.#budget(path);
-    return { kind: 'edited', amount, revision };
+    const { limits, revision } = this.#budget(path);
+    return { kind: 'edited', limits: Object.fromEntries(limits), revision };
   }
 
   #switch(kind: 'SuspendBudget' | 'ResumeBudget' | 'CloseBudget', path: string): Prediction {
@@ -139,7 +163,7 @@ export class BudgetModel {
   }
 
   #reserve({ id, budget: path, maxMicros, minMicros, ttlMs }: Reserve): Prediction {
-    const stopped = this.#suspended(path) ?? this.#closed(path) ?? this.#money(path, Number(minMicros));
+    const stopped = this.#suspended(path) ?? this.#closed(path) ?? this.#money(path, Number(minMicros), 0);
     if (stopped !== undefined) return stopped;
     const [available] = this.#headroom(path);
     const granted = Math.min(Number(maxMicros), available ?? Number.POSITIVE_INFINITY);
@@ -160,7 +184,7 @@ export class BudgetModel {
       this.#ended(hold) ??
       this.#suspended(hold.path) ??
       this.#closed(hold.path) ??
-      this.#money(hold.path, Number(minMicros));
+      this.#money(hold.path, Number(minMicros), hold.held);
     if (stopped !== undefined) return stopped;
     const [available] = this.#headroom(hold.path);
     const added = Math.min(Number(addMicros), available ?? Number.POSITIVE_INFINITY);
@@ -261,33 +285,49 @@ export class BudgetModel {
     return found === undefined ? undefined : refusal('BUDGET_CLOSED', found);
   }
 
-  #money(path: string, min: number): PredictedRefusal | undefined {
-    const limited = this.#chain(path).filter((each) => this.#budget(each).amount !== undefined);
-    const amount = (each: string) => this.#budget(each).amount ?? Number.POSITIVE_INFINITY;
-    const never = limited.filter((each) => amount(each) < min);
-    if (never.length > 0) return refusal('EXCEEDS_LIMIT', tightest(never, amount));
-    const left = (each: string) => amount(each) - this.#used(each);
-    const failing = limited.filter((each) => Math.max(0, left(each)) < min);
-    if (failing.length === 0) return undefined;
-    const spent = failing.filter((each) => Math.max(0, left(each) + this.#held(each)) < min);
-    if (spent.length > 0) return refusal('BUDGET_EXHAUSTED', tightest(spent, left));
-    return { ...refusal('CAPACITY_HELD', tightest(failing, left)), retry: true };
+  /** `own`: what the reservation holds that asks for more; waiting does not give it back. */
+  #money(path: string, min: number, own: number): PredictedRefusal | undefined {
+    const limits = this.#limits(path);
+    const never = tightest(
+      limits.filter(({ amount }) => amount < min),
+      ({ amount }) => amount,
+    );
+    if (never !== undefined) return refusal('EXCEEDS_LIMIT', never.path, never.name);
+    const failing = limits.filter(({ left }) => Math.max(0, left) < min);
+    const spent = tightest(
+      failing.filter(({ left, held }) => left + held < min),
+      available,
+    );
+    if (spent !== undefined) return refusal('BUDGET_EXHAUSTED', spent.path, spent.name);
+    const named = tightest(failing, available);
+    if (named === undefined) return undefined;
+    const retry = failing.every(({ left, held }) => left + held - own >= min);
+    return { ...refusal('CAPACITY_HELD', named.path, named.name), retry };
   }
 
   /** amount - used of the tightest limit, below 0 where lowered. */
   #room(path: string): number {
-    const rooms = this.#chain(path).map(
-      (each) => (this.#budget(each).amount ?? Number.POSITIVE_INFINITY) - this.#used(each),
-    );
-    return Math.min(...rooms);
+    return Math.min(...this.#limits(path).map(({ left }) => left));
   }
 
   #headroom(path: string): readonly [available: number | undefined, boundBy: string] {
-    const limited = this.#chain(path).filter((each) => this.#budget(each).amount !== undefined);
-    if (limited.length === 0) return [undefined, ''];
-    const room = (each: string) => (this.#budget(each).amount ?? 0) - this.#used(each);
-    const boundBy = tightest(limited, room);
-    return [Math.max(0, room(boundBy)), boundBy];
+    const named = tightest(this.#limits(path), available);
+    return named === undefined ? [undefined, ''] : [available(named), `${named.path}:${named.name}`];
+  }
+
+  /** Every limit on the way to a budget, root first. */
+  #limits(path: string): ModelLimit[] {
+    return this.#chain(path).flatMap((each) => {
+      const held = this.#held(each);
+      const used = this.#used(each);
+      return [...this.#budget(each).limits].map(([name, amount]) => ({
+        path: each,
+        name,
+        amount,
+        left: amount - used,
+        held,
+      }));
+    });
   }
 
   #used(path: string): number {
@@ -314,8 +354,17 @@ export class BudgetModel {
   }
 }
 
-function refusal(reason: string, budget = ''): PredictedRefusal {
-  return { kind: 'refusal', reason, budget, retry: false };
+function refusal(reason: string, budget = '', limit = ''): PredictedRefusal {
+  return { kind: 'refusal', reason, budget, limit, retry: false };
+}
+
+function amountsOf(limits: readonly LimitInput[]): ReadonlyMap<string, number> {
+  return new Map(limits.map(({ name, amountMicros }) => [name, Number(amountMicros)]));
+}
+
+/** What is left to use: nothing where the amount was lowered below what is used. */
+function available({ left }: ModelLimit): number {
+  return Math.max(0, left);
 }
 
 function isWithin(path: string, ancestor: string): boolean {
@@ -326,7 +375,8 @@ function sum(holds: readonly Hold[], of: (hold: Hold) => number): number {
   return holds.reduce((total, hold) => total + of(hold), 0);
 }
 
-/** Paths come root first: the first of equals is the one nearest the root. */
-function tightest(paths: readonly string[], size: (path: string) => number): string {
-  return paths.reduce((least, path) => (size(path) < size(least) ? path : least));
+/** Limits come root first: the first of equals is the one nearest the root. */
+function tightest(limits: readonly ModelLimit[], size: (limit: ModelLimit) => number): ModelLimit | undefined {
+  const least = Math.min(...limits.map(size));
+  return limits.find((limit) => size(limit) === least);
 }

@@ -1,6 +1,7 @@
 // What the model says of an answer, and an answer in the same few words, so that the two can be compared. Plain numbers: the
 // model's amounts are small, and int64 has tables of its own.
 import type { Answer, BudgetAnswer } from '../../src/kernel/answer.ts';
+import type { Headroom } from '../../src/kernel/entry.ts';
 
 /** A hold as the model keeps it. */
 export interface Hold {
@@ -43,24 +44,30 @@ export interface PredictedRefusal {
   readonly reason: string;
   /** Empty where the reason is about no budget. */
   readonly budget: string;
+  /** Name of the limit; empty where the reason is about none. */
+  readonly limit: string;
   /** Whether there is RetryInfo. */
   readonly retry: boolean;
 }
+
+/** Limits by name. */
+type Amounts = Readonly<Record<string, number>>;
 
 /** An answer, as far as the model knows it. */
 export type Prediction =
   | PredictedRefusal
   | ({ readonly kind: 'reservation'; readonly available: number | undefined; readonly boundBy: string } & Shown)
-  | { readonly kind: 'edited'; readonly amount: number | undefined; readonly revision: number }
+  | { readonly kind: 'edited'; readonly limits: Amounts; readonly revision: number }
   | {
       readonly kind: 'budget';
-      readonly amount: number | undefined;
+      readonly limits: Amounts;
       readonly revision: number;
       readonly held: number;
       readonly settled: number;
       readonly overrun: number;
       readonly active: number;
       readonly available: number | undefined;
+      readonly boundBy: string;
     };
 
 /** A hold that was just granted. */
@@ -88,6 +95,7 @@ export function predictionOf(answer: Answer, isEdit: boolean): Prediction {
         kind: 'refusal',
         reason: only.reason,
         budget: only.budget ?? '',
+        limit: only.limit ?? '',
         retry: only.retryAfterMs !== undefined,
       };
     case 'budget':
@@ -108,7 +116,7 @@ export function predictionOf(answer: Answer, isEdit: boolean): Prediction {
         late: figures.late,
         estimated: figures.estimated,
         available: numberOf(only.headroom.micros),
-        boundBy: only.headroom.budget,
+        boundBy: boundBy(only.headroom),
       };
     }
     default:
@@ -117,7 +125,8 @@ export function predictionOf(answer: Answer, isEdit: boolean): Prediction {
 }
 
 function definitionOf({ def }: BudgetAnswer) {
-  return { amount: numberOf(def.limits[0]?.amountMicros), revision: def.revision };
+  const limits = Object.fromEntries(def.limits.map(({ name, amountMicros }) => [name, Number(amountMicros)]));
+  return { limits, revision: def.revision };
 }
 
 function balancesOf(answer: BudgetAnswer) {
@@ -129,7 +138,12 @@ function balancesOf(answer: BudgetAnswer) {
     overrun: Number(lifetime.overrunMicros),
     active: activeCount,
     available: numberOf(headroom.micros),
+    boundBy: boundBy(headroom),
   };
+}
+
+function boundBy({ budget, limit }: Headroom): string {
+  return budget === '' ? '' : `${budget}:${limit}`;
 }
 
 function numberOf(micros: bigint | undefined): number | undefined {

@@ -221,6 +221,7 @@ export function renewed(
       figures: { ...before, reclaimMs, expireMs: reclaimMs - 5_000, started: true },
       headroom: NO_ROOM,
     })),
+    refused: [],
   };
 }
 

@@ -15,6 +15,7 @@ import type {
   Lapse,
   LeaseMove,
   Refused,
+  RefusedRenewal,
   Released,
   Renewed,
   Revisions,
@@ -150,7 +151,15 @@ const settled = entryOf<Settled>(
 );
 const released = entryOf<Released>('Released', fc.record(change));
 const move: fc.Arbitrary<LeaseMove> = fc.record({ id, figures, headroom });
-const renewed = entryOf<Renewed>('Renewed', fc.record({ moves: fc.array(move, { maxLength: 4 }) }));
+const refusedRenewal: fc.Arbitrary<RefusedRenewal> = fc.record({
+  id,
+  reason: fc.constantFrom('LEASE_EXPIRED', 'BUDGET_SUSPENDED', 'RESERVATION_SETTLED'),
+  budget: text,
+});
+const renewed = entryOf<Renewed>(
+  'Renewed',
+  fc.record({ moves: fc.array(move, { maxLength: 4 }), refused: fc.array(refusedRenewal, { maxLength: 3 }) }),
+);
 const graced = entryOf<Graced>(
   'Graced',
   fc.record({
@@ -204,6 +213,7 @@ const refusal: fc.Arbitrary<Refusal> = fc.record(
     message: text,
     budget: text,
     limit: text,
+    unit: text,
     availableMicros: micros,
     requestedMicros: micros,
     reservationId: text,

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import type { OnExpiry } from '../../src/kernel/budget.ts';
 import type { Command } from '../../src/kernel/command.ts';
-import type { Commands } from './commands.ts';
+import type { Commands, LimitsOption } from './commands.ts';
 
 /** The budgets of every story, parents first. */
 export const STORY_PATHS = ['t', 't/a', 't/a/x', 't/b'] as const;
@@ -14,6 +14,9 @@ const STORY_MICROS_MAX = 120;
 const POLICIES: readonly OnExpiry[] = ['release', 'charge', 'charge_started'];
 
 const micros = fc.integer({ min: 0, max: STORY_MICROS_MAX });
+// One limit, or two, so that the tighter one need not be the one listed first.
+const limitsOf = (amount: fc.Arbitrary<number>): fc.Arbitrary<LimitsOption> =>
+  fc.oneof(amount, fc.record({ hard: amount, soft: amount }));
 const budget = fc.constantFrom(...STORY_PATHS);
 const policy = fc.constantFrom(...POLICIES);
 const ref = fc.nat(30);
@@ -41,10 +44,16 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('renew' as const), ref, ttlMs, key }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('advance' as const), ms: fc.integer({ min: 1, max: 6_000 }) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('again' as const), ref }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('setLimit' as const), budget, amount: micros }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('setLimits' as const), budget, limits: limitsOf(micros) }) },
   {
     weight: 1,
-    arbitrary: fc.record({ do: fc.constant('topUp' as const), budget, add: fc.integer({ min: 1, max: 50 }), key }),
+    arbitrary: fc.record({
+      do: fc.constant('topUp' as const),
+      budget,
+      limit: fc.constantFrom(undefined, 'hard', 'soft'),
+      add: fc.integer({ min: 1, max: 50 }),
+      key,
+    }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('setPolicy' as const), budget, policy }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('suspend' as const, 'resume' as const), budget, key }) },
@@ -58,7 +67,7 @@ type ReservationStep = Extract<Step, { do: 'extend' | 'settle' | 'release' | 're
 /** A tree to begin with and what happens on it. */
 export interface Story {
   /** One for each of STORY_PATHS; undefined: no limit of its own. */
-  readonly limits: readonly (number | undefined)[];
+  readonly limits: readonly (LimitsOption | undefined)[];
   readonly policies: readonly OnExpiry[];
   readonly graceMs: number;
   readonly steps: readonly Step[];
@@ -66,9 +75,9 @@ export interface Story {
 
 /** Stories of up to `stepCountMax` steps. */
 export function arbitraryStory(stepCountMax: number): fc.Arbitrary<Story> {
-  const limit = fc.option(micros, { nil: undefined, freq: 4 });
+  const below = fc.option(limitsOf(micros), { nil: undefined, freq: 4 });
   return fc.record({
-    limits: fc.tuple(fc.integer({ min: 20, max: STORY_MICROS_MAX }), limit, limit, limit),
+    limits: fc.tuple(limitsOf(fc.integer({ min: 20, max: STORY_MICROS_MAX })), below, below, below),
     policies: fc.array(policy, { minLength: STORY_PATHS.length, maxLength: STORY_PATHS.length }),
     graceMs: fc.constantFrom(0, 500),
     steps: fc.array(step, { minLength: 5, maxLength: stepCountMax }),
@@ -88,9 +97,9 @@ export class StoryTeller {
   /** The commands that make the tree. */
   opening({ limits, policies }: Story): Command[] {
     return STORY_PATHS.map((path, i) => {
-      const amount = limits[i];
+      const given = limits[i];
       const onExpiry = policies[i] ?? 'release';
-      return this.#make.create(path, amount === undefined ? { onExpiry } : { limits: amount, onExpiry });
+      return this.#make.create(path, given === undefined ? { onExpiry } : { limits: given, onExpiry });
     });
   }
 
@@ -116,12 +125,15 @@ export class StoryTeller {
         const min = Math.min(step.min, step.max);
         return make.reserve(step.budget, step.max, { min, ttlMs: step.ttlMs, ...keyed });
       }
-      case 'setLimit':
-        return make.update(step.budget, { limits: step.amount });
+      case 'setLimits':
+        return make.update(step.budget, { limits: step.limits });
       case 'setPolicy':
         return make.update(step.budget, { onExpiry: step.policy });
       case 'topUp':
-        return make.topUp(step.budget, step.add, keyed);
+        return make.topUp(step.budget, step.add, {
+          ...keyed,
+          ...(step.limit === undefined ? {} : { limit: step.limit }),
+        });
       case 'suspend':
       case 'resume':
         return make[step.do](step.budget, keyed);

@@ -112,7 +112,7 @@ export class Commands {
 
   renew(id: string, ttlMs: number, options: Keyed & { readonly started?: boolean } = {}): kernel.Renew {
     const { started = false } = options;
-    const renewals = [{ id: id as ReservationId, ttlMs, started }];
+    const renewals = [{ id: id as ReservationId, ttlMs }];
     return { ...this.#base('Renew', id, options, JSON.stringify([ttlMs, started])), kind: 'Renew', renewals };
   }
 
@@ -120,7 +120,7 @@ export class Commands {
     return {
       ...this.#base('Renew', '', {}, ''),
       kind: 'Renew',
-      renewals: renewals.map(([id, ttlMs]) => ({ id: id as ReservationId, ttlMs, started: false })),
+      renewals: renewals.map(([id, ttlMs]) => ({ id: id as ReservationId, ttlMs })),
     };
   }
 

@@ -52,7 +52,10 @@ function unary(method: DescMethod, handler: AnyHandler, log: ApiLog, observer: A
     const call = { actor: values.get(ACTOR), cancelled: () => signal.aborted };
     const reply = await observed
       .run(() => handler(request, call))
-      .catch((cause: unknown) => fail(observed.run(() => faultStatus(cause, method.name, log))));
+      .catch((cause: unknown) => {
+        observer.faulted();
+        return fail(observed.run(() => faultStatus(cause, method.name, log)));
+      });
     if (isRefusal(reply)) {
       observer.refused(reply.reason);
       return fail(refusalStatus(reply));

@@ -69,6 +69,7 @@ function metadataOf(refusal: ApiRefusal): Record<string, string> {
   };
   put('budget', refusal.budget);
   put('limit', refusal.limit);
+  put('unit', refusal.unit);
   put('available', refusal.availableMicros);
   put('requested', refusal.requestedMicros);
   put('reservation_id', refusal.reservationId);

@@ -68,6 +68,9 @@ export function unaryCall(
         observed.end(Code.OK);
         respond(null, Buffer.from(buffer, byteOffset, length));
       })
-      .catch((cause: unknown) => fail(observed.run(() => faultStatus(cause, method.name, deps.log))));
+      .catch((cause: unknown) => {
+        observer.faulted();
+        fail(observed.run(() => faultStatus(cause, method.name, deps.log)));
+      });
   };
 }

@@ -72,7 +72,7 @@ export async function batchRenew(
   }
   const trees = [...byTree].map(async ([treeId, indexes]) => {
     const leases = indexes.flatMap((index) => renewals[index] ?? []);
-    const plain = leases.map(({ id, ttlMs, started }) => ({ id, ttlMs, started }));
+    const plain = leases.map(({ id, ttlMs }) => ({ id, ttlMs }));
     const results = await renewTree(desk, renewOf(actor, treeId, plain), actor);
     for (const [at, index] of indexes.entries()) outcomes[index] = results[at];
   });

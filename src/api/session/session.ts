@@ -196,6 +196,7 @@ export class Session {
 
   #failed(commandId: bigint, name: CallName | undefined, cause: unknown): void {
     this.#awaitedIds.delete(commandId);
+    this.#observer.faulted();
     const status = faultStatus(cause, `Session/${name}`, this.#deps.log);
     if (this.#state !== 'ended') this.#pushError(commandId, status);
   }

@@ -155,21 +155,22 @@ export function checkRenewal(
   request: RenewRequest,
 ): Renewal & { readonly treeId: TreeId } {
   const { treeId, id } = checkReservationId(problems, `${prefix}reservation_id`, request.reservationId);
-  return { treeId, id, ttlMs: checkTtl(problems, `${prefix}ttl`, request.ttl), started: request.started };
+  return { treeId, id, ttlMs: checkTtl(problems, `${prefix}ttl`, request.ttl) };
 }
 
 /** A Renew of one lease as a command. */
 export function renewCommand(request: RenewRequest, origin: CommandOrigin): Renew | ApiRefusal {
   const problems: Problems = [];
-  const { treeId, id, ttlMs, started } = checkRenewal(problems, '', request);
+  const { treeId, id, ttlMs } = checkRenewal(problems, '', request);
   checkKey(problems, 'idempotency_key', request.idempotencyKey, false);
   if (problems.length > 0) return invalidFields(problems);
-  const fields = () => frameTtl(request.ttl) + frameValue('started', started);
+  // A Renew says that work has begun with the mark or without; a repeat must still set the same fields.
+  const fields = () => frameTtl(request.ttl) + frameValue('started', request.started);
   const key =
     request.idempotencyKey === ''
       ? undefined
       : commandKey('Renew', request.reservationId, request.idempotencyKey, fields());
-  const renewals = [{ id, ttlMs, started }];
+  const renewals = [{ id, ttlMs }];
   return { kind: 'Renew', treeId, actor: origin.actor, key, personal: undefined, renewals };
 }
 

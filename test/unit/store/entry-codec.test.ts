@@ -57,7 +57,7 @@ describe('entries', () => {
 
   it('are read in the format that is written down', () => {
     expect(decodeEntries(`[${good}]`, erased)).toStrictEqual([
-      { type: 'Renewed', seq: 1, atMs: 5, actor: 'a', key: undefined, personal: undefined, moves: [] },
+      { type: 'Renewed', seq: 1, atMs: 5, actor: 'a', key: undefined, personal: undefined, moves: [], refused: [] },
     ]);
   });
 
@@ -69,6 +69,7 @@ describe('entries', () => {
     ['no version', `[${good.replace('"v":1,', '')}]`],
     ['an unknown type', `[${good.replace('Renewed', 'Teleported')}]`],
     ['a missing field', `[${good.replace(',"moves":[]', '')}]`],
+    ['a refused renewal that is too short', `[${good.replace('[]', '[],"refused":[["id","LEASE_EXPIRED"]]')}]`],
     ['a sequence that is no integer', `[${good.replace('"seq":1', '"seq":1.5')}]`],
     ['figures that are too short', `[${good.replace('[]', '[["id",["ACTIVE"],[null,"",""]]]')}]`],
   ])('are refused where there is %s', (_, text) => {
