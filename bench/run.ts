@@ -1,5 +1,6 @@
 // `npm run bench`: figures, not judgements. Everything runs on one PostgreSQL in one run, so that ratios hold where absolute
-// rates depend on the machine. Prints a table; `--json FILE` also writes the figures; `--only a,b` runs some parts.
+// rates depend on the machine. Prints a table; `--json FILE` also writes the figures; `--only a,b` runs some parts; `--past N` is the size of the
+// past in the part that has one.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +16,7 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string' },
     seconds: { type: 'string', default: '5' },
+    past: { type: 'string', default: '1000000' },
     json: { type: 'string' },
   },
 });
@@ -63,7 +65,12 @@ async function main(): Promise<void> {
       `${machine.cores} × ${machine.processor}, ${machine.memoryGb} GB, Node ${machine.node}, PostgreSQL ${machine.postgresql}\n`,
     );
     const figures: Figure[] = [];
-    const context: BenchContext = { databaseUrl, countMs: Number(values.seconds) * 1_000, figures };
+    const context: BenchContext = {
+      databaseUrl,
+      countMs: Number(values.seconds) * 1_000,
+      pastCount: Number(values.past),
+      figures,
+    };
     for (const part of PARTS) {
       if (wanted !== undefined && !wanted.includes(part.name)) continue;
       process.stdout.write(`\n${part.name}: ${part.what}\n`);

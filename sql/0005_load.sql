@@ -37,11 +37,28 @@ RETURN json_build_array(
       OFFSET 0
     ) AS c));
 
+-- What a row of the journal says of itself beside its entries: [first, last, milliseconds, hash before, hash].
+CREATE FUNCTION budgetd.chain_json(j budgetd.journal) RETURNS json
+LANGUAGE sql STABLE
+RETURN json_build_array(
+  j.first_seq, j.last_seq, budgetd.ms_of_at(j.at), encode(j.prev_hash, 'hex'), encode(j.hash, 'hex'));
+
+-- Personal fields of these entries.
+CREATE FUNCTION budgetd.personal_json(p_tree text, p_seqs bigint[]) RETURNS json
+LANGUAGE sql STABLE
+RETURN (
+  SELECT json_agg(json_build_array(p.seq, p.salt, p.acting_for, p.labels))
+  FROM unnest(p_seqs) AS wanted(seq)
+  CROSS JOIN LATERAL (
+    SELECT x.* FROM budgetd.personal x WHERE x.tree = p_tree AND x.seq = wanted.seq OFFSET 0
+  ) AS p);
+
+-- Entries that follow the projection come along where there are no more than `p_tail_count_max` of them.
 CREATE FUNCTION budgetd.load_tree(
-  p_tree text, p_paths text[], p_ids text[], p_after_reclaim_ms bigint, p_lease_count_max integer, p_with_tail boolean
+  p_tree text, p_paths text[], p_ids text[], p_after_reclaim_ms bigint, p_lease_count_max integer, p_tail_count_max bigint
 ) RETURNS TABLE (
   head_seq bigint, head_hash bytea, head_at_ms bigint, projected_seq bigint, budget_count integer, quarantine text,
-  budgets json, reservations json, leases_through_ms bigint, tail text, tail_personal json
+  budgets json, reservations json, leases_through_ms bigint, tail text, tail_chain json, tail_personal json
 )
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -106,8 +123,9 @@ BEGIN
     SELECT x.* FROM budgetd.budgets x WHERE x.tree = p_tree AND x.budget_no = wanted.budget_no OFFSET 0
   ) AS b;
 
-  IF p_with_tail AND head_seq > coalesce(projected_seq, 0) THEN
-    SELECT string_agg(j.entries, E'\n' ORDER BY j.last_seq) INTO tail
+  IF head_seq - coalesce(projected_seq, 0) BETWEEN 1 AND p_tail_count_max THEN
+    SELECT string_agg(j.entries, E'\n' ORDER BY j.last_seq), json_agg(budgetd.chain_json(j) ORDER BY j.last_seq)
+    INTO tail, tail_chain
     FROM budgetd.journal j
     WHERE j.tree = p_tree AND j.last_seq > coalesce(projected_seq, 0)
       AND j.at >= coalesce(budgetd.at_of_ms(v_projected_at_ms), '-infinity');
@@ -118,34 +136,66 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Entries by the digests of their keys, 16 bytes each. Digests that are not known are left out.
-CREATE FUNCTION budgetd.find_keys(p_tree text, p_digests bytea) RETURNS TABLE (entry text, personal json)
+-- Rows of the journal that hold the entries of these keys, each row once and whole, with the sequences that are meant:
+-- to take an entry out of a row costs as much as to read the row. `p_digests`: 16 bytes each; those that are not known are
+-- left out. Stops after `p_byte_count_max` bytes of rows, at least one: `is_last` is then false in all of them.
+CREATE FUNCTION budgetd.find_keys(p_tree text, p_digests bytea, p_byte_count_max bigint)
+RETURNS TABLE (seqs json, entries text, chain json, personal json, is_last boolean)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET plan_cache_mode = force_generic_plan
 AS $$
+DECLARE
+  v_key record;
+  v_row budgetd.journal;
+  v_seqs bigint[] := '{}';
+  v_last_seq bigint := 0;
+  v_byte_count bigint := 0;
 BEGIN
-  RETURN QUERY
-    SELECT (j.entries::json -> (k.seq - j.first_seq)::integer)::text,
-      (SELECT json_build_array(json_build_array(p.seq, p.salt, p.acting_for, p.labels))
-        FROM budgetd.personal p WHERE p.tree = p_tree AND p.seq = k.seq)
+  is_last := false;
+  FOR v_key IN
+    SELECT k.seq, k.at
     FROM generate_series(1, octet_length(p_digests), 16) AS d(start)
     CROSS JOIN LATERAL (
       SELECT x.seq, x.at FROM budgetd.idempotency_keys x
       WHERE x.tree = p_tree AND x.digest = substr(p_digests, d.start, 16) OFFSET 0
     ) AS k
-    -- The time of the key leads to its partition; the sequence to the row.
-    CROSS JOIN LATERAL (
-      SELECT x.entries, x.first_seq FROM budgetd.journal x
-      WHERE x.tree = p_tree AND x.last_seq >= k.seq AND x.at = k.at ORDER BY x.last_seq LIMIT 1
-    ) AS j;
+    ORDER BY k.seq
+  LOOP
+    IF v_key.seq > v_last_seq THEN
+      IF cardinality(v_seqs) > 0 THEN
+        seqs := array_to_json(v_seqs);
+        personal := budgetd.personal_json(p_tree, v_seqs);
+        RETURN NEXT;
+        v_seqs := '{}';
+        IF v_byte_count >= p_byte_count_max THEN
+          RETURN;
+        END IF;
+      END IF;
+      -- The time of the key leads to its partition; the sequence to the row.
+      SELECT x.* INTO v_row FROM budgetd.journal x
+      WHERE x.tree = p_tree AND x.last_seq >= v_key.seq AND x.at = v_key.at ORDER BY x.last_seq LIMIT 1;
+      CONTINUE WHEN NOT FOUND;
+      entries := v_row.entries;
+      chain := budgetd.chain_json(v_row);
+      v_last_seq := v_row.last_seq;
+      v_byte_count := v_byte_count + octet_length(entries);
+    END IF;
+    v_seqs := v_seqs || v_key.seq;
+  END LOOP;
+  IF cardinality(v_seqs) > 0 THEN
+    seqs := array_to_json(v_seqs);
+    personal := budgetd.personal_json(p_tree, v_seqs);
+    is_last := true;
+    RETURN NEXT;
+  END IF;
 END $$;
 
 -- Whole rows after a sequence until they hold about `p_count_max` entries, at least one row, with personal fields.
 CREATE FUNCTION budgetd.read_entries(p_tree text, p_after_seq bigint, p_count_max bigint)
-RETURNS TABLE (entries text, personal json)
+RETURNS TABLE (entries text, chain json, personal json)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
@@ -157,9 +207,41 @@ DECLARE
 BEGIN
   SELECT greatest(j.last_seq, p_after_seq + p_count_max) INTO v_last_seq
   FROM budgetd.journal j WHERE j.tree = p_tree AND j.last_seq > p_after_seq ORDER BY j.last_seq LIMIT 1;
-  SELECT string_agg(j.entries, E'\n' ORDER BY j.last_seq) INTO entries
+  SELECT string_agg(j.entries, E'\n' ORDER BY j.last_seq), json_agg(budgetd.chain_json(j) ORDER BY j.last_seq)
+  INTO entries, chain
   FROM budgetd.journal j WHERE j.tree = p_tree AND j.last_seq > p_after_seq AND j.last_seq <= v_last_seq;
   SELECT json_agg(json_build_array(p.seq, p.salt, p.acting_for, p.labels)) INTO personal
   FROM budgetd.personal p WHERE p.tree = p_tree AND p.seq > p_after_seq AND p.seq <= v_last_seq;
   RETURN NEXT;
+END $$;
+
+-- Trees whose projection is behind their journal, among the next `p_scan_count` trees after one, in order; `projected_seq` is
+-- null for a tree that is only told because it was the last one looked at. A step costs the same however many trees there
+-- are: both tables are read in the order of their keys and merged.
+CREATE FUNCTION budgetd.unprojected_trees(p_after text, p_scan_count integer)
+RETURNS TABLE (tree text, projected_seq bigint, is_last boolean)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_nestloop = off
+SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
+    SELECT s.tree,
+      CASE WHEN s.is_behind AND (SELECT true FROM budgetd.quarantine q WHERE q.tree = s.tree) IS NULL
+        THEN s.projected_seq END,
+      s.place = p_scan_count
+    FROM (
+      SELECT h.tree, coalesce(p.seq, 0) AS projected_seq, h.seq > coalesce(p.seq, 0) AS is_behind,
+        row_number() OVER (ORDER BY h.tree) AS place
+      FROM (
+        SELECT x.tree, x.seq FROM budgetd.tree_heads x WHERE x.tree > p_after ORDER BY x.tree LIMIT p_scan_count
+      ) AS h
+      LEFT JOIN (SELECT x.tree, x.seq FROM budgetd.projection_heads x WHERE x.tree > p_after) AS p ON p.tree = h.tree
+    ) AS s
+    WHERE s.is_behind OR s.place = p_scan_count;
 END $$;

@@ -1,19 +1,20 @@
 -- Brings projections forward by net row changes that the service folded from journal entries, many trees in one call.
 -- Guarded by each tree's projected sequence: a tree that is not where the caller thinks is left alone, and its true
 -- sequence is returned. The lock on the projection's head lets any replica project any tree.
--- The b_, c_ and r_ arrays are the columns of budgets, counters and reservations; *_trees is the tree's place, from 1.
--- Counters are differences. Index lookups only: see 0005 for OFFSET 0, 0004 for ON CONFLICT.
+-- Numbers and texts come as one array each, row after row: one array to read and no row set to put together from twenty of
+-- them halves the cost of a reservation's way to its table. A row begins with its tree's place in p_trees, from 1:
+--   b_numbers (4)  tree, number, parent's number, entry of its labels         b_texts (3)  path, uncapped, definition
+--   c_numbers (8)  tree, budget, window, period; held, settled, overrun, live: by how much they move
+--   r_numbers (16) tree, state, outcome, marks (1 late, 2 estimated, 4 started), requested, granted, held, settled,
+--                  released, overrun, estimated, lapsed held, expire, reclaim, ttl, end
+--   r_texts (3)    id, entries of its labels, release reason
+-- The first r_new_count reservations are new, and have besides
+--   g_numbers (3)  budget, time, entry of the grant                           g_texts (2)  holder, accounts
+-- Index lookups only: see 0005 for OFFSET 0, 0004 for ON CONFLICT.
 CREATE FUNCTION budgetd.project_batch(
   p_trees text[], p_from_seqs bigint[], p_to_seqs bigint[], p_at_ms bigint[], p_budget_counts integer[],
-  b_trees integer[], b_nos integer[], b_parent_nos integer[], b_paths text[], b_uncapped boolean[],
-  b_label_seqs bigint[], b_defs text[],
-  c_trees integer[], c_budget_nos integer[], c_window_nos integer[], c_period_ms bigint[],
-  c_held bigint[], c_settled bigint[], c_overrun bigint[], c_active bigint[],
-  r_trees integer[], r_ids text[], r_new boolean[], r_budget_nos integer[], r_accounts text[], r_create_ms bigint[],
-  r_holders text[], r_grant_seqs bigint[], r_label_seqs text[], r_states text[], r_requested bigint[], r_granted bigint[], r_held bigint[],
-  r_settled bigint[], r_released bigint[], r_overrun bigint[], r_estimated_micros bigint[], r_lapsed_held bigint[],
-  r_expire_ms bigint[], r_reclaim_ms bigint[], r_ttl_ms bigint[], r_end_ms bigint[], r_late boolean[],
-  r_estimated boolean[], r_started boolean[], r_outcomes text[], r_release_reasons text[]
+  b_numbers bigint[], b_texts text[], c_numbers bigint[],
+  r_new_count integer, r_numbers bigint[], r_texts text[], g_numbers bigint[], g_texts text[]
 ) RETURNS bigint[]
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -24,39 +25,45 @@ SET enable_mergejoin = off
 SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-  v_moves boolean[] := array_fill(false, ARRAY[cardinality(p_trees)]);
-  v_seqs bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_trees)]);
-  v_seq bigint;
+  c_states CONSTANT text[] := '{ACTIVE,SETTLED,RELEASED,EXPIRED}';
+  c_outcomes CONSTANT text[] := '{succeeded,failed,cancelled}';
+  v_moves boolean[];
+  v_seqs bigint[];
   v_count bigint;
+  v_wanted bigint;
 BEGIN
-  FOR i IN 1..cardinality(p_trees) LOOP
-    SELECT h.seq INTO v_seq FROM budgetd.projection_heads h WHERE h.tree = p_trees[i] FOR UPDATE;
-    IF NOT FOUND AND p_from_seqs[i] = 0 THEN
-      INSERT INTO budgetd.projection_heads (tree, seq, at_ms, budget_count) VALUES (p_trees[i], 0, 0, 0)
-      ON CONFLICT (tree) DO NOTHING;
-      SELECT h.seq INTO v_seq FROM budgetd.projection_heads h WHERE h.tree = p_trees[i] FOR UPDATE;
-    END IF;
-    v_moves[i] := coalesce(v_seq = p_from_seqs[i], false);
-    v_seqs[i] := CASE WHEN v_moves[i] THEN p_to_seqs[i] ELSE coalesce(v_seq, 0) END;
-  END LOOP;
+  IF 0 = ANY (p_from_seqs) THEN
+    INSERT INTO budgetd.projection_heads (tree, seq, at_ms, budget_count)
+    SELECT t.tree, 0, 0, 0 FROM unnest(p_trees, p_from_seqs) AS t(tree, from_seq)
+    WHERE t.from_seq = 0 AND (SELECT true FROM budgetd.projection_heads x WHERE x.tree = t.tree) IS NULL
+    ON CONFLICT (tree) DO NOTHING;
+  END IF;
+  -- Locked in the order of the call, which is that of the trees' ids: see the caller.
+  SELECT array_agg(coalesce(h.seq = t.from_seq, false) ORDER BY t.place),
+    array_agg(CASE WHEN h.seq = t.from_seq THEN t.to_seq ELSE coalesce(h.seq, 0) END ORDER BY t.place)
+  INTO v_moves, v_seqs
+  FROM unnest(p_trees, p_from_seqs, p_to_seqs) WITH ORDINALITY AS t(tree, from_seq, to_seq, place)
+  LEFT JOIN LATERAL (
+    SELECT x.seq FROM budgetd.projection_heads x WHERE x.tree = t.tree FOR UPDATE OFFSET 0
+  ) AS h ON true;
 
-  IF cardinality(b_trees) > 0 THEN
+  IF cardinality(b_numbers) > 0 THEN
     INSERT INTO budgetd.budgets AS x (tree, budget_no, parent_no, path, uncapped, label_seq, def)
-    SELECT p_trees[b.tree_place], b.no, b.parent_no, b.path, b.uncapped, b.label_seq, b.def::json
-    FROM unnest(b_trees, b_nos, b_parent_nos, b_paths, b_uncapped, b_label_seqs, b_defs)
-      AS b(tree_place, no, parent_no, path, uncapped, label_seq, def)
-    WHERE v_moves[b.tree_place]
+    SELECT p_trees[b_numbers[4 * i - 3]], b_numbers[4 * i - 2], b_numbers[4 * i - 1], b_texts[3 * i - 2],
+      b_texts[3 * i - 1]::boolean, b_numbers[4 * i], b_texts[3 * i]::json
+    FROM generate_series(1, cardinality(b_numbers) / 4) AS i
+    WHERE v_moves[b_numbers[4 * i - 3]]
     ON CONFLICT (tree, budget_no) DO UPDATE
     SET uncapped = excluded.uncapped, label_seq = coalesce(excluded.label_seq, x.label_seq), def = excluded.def;
   END IF;
 
-  IF cardinality(c_trees) > 0 THEN
+  IF cardinality(c_numbers) > 0 THEN
     INSERT INTO budgetd.counters AS x
       (tree, budget_no, window_no, period_ms, held_micros, settled_micros, overrun_micros, active_count)
-    SELECT p_trees[c.tree_place], c.budget_no, c.window_no, c.period_ms, c.held, c.settled, c.overrun, c.active
-    FROM unnest(c_trees, c_budget_nos, c_window_nos, c_period_ms, c_held, c_settled, c_overrun, c_active)
-      AS c(tree_place, budget_no, window_no, period_ms, held, settled, overrun, active)
-    WHERE v_moves[c.tree_place]
+    SELECT p_trees[c_numbers[8 * i - 7]], c_numbers[8 * i - 6], c_numbers[8 * i - 5], c_numbers[8 * i - 4],
+      c_numbers[8 * i - 3], c_numbers[8 * i - 2], c_numbers[8 * i - 1], c_numbers[8 * i]
+    FROM generate_series(1, cardinality(c_numbers) / 8) AS i
+    WHERE v_moves[c_numbers[8 * i - 7]]
     ON CONFLICT (tree, budget_no, window_no, period_ms) DO UPDATE
     SET held_micros = x.held_micros + excluded.held_micros,
       settled_micros = x.settled_micros + excluded.settled_micros,
@@ -64,54 +71,58 @@ BEGIN
       active_count = x.active_count + excluded.active_count;
   END IF;
 
-  IF true = ANY (r_new) THEN
-    INSERT INTO budgetd.reservations
-    SELECT p_trees[r.tree_place], r.id, r.budget_no, r.accounts::bigint[], r.create_ms, r.holder, r.grant_seq,
-      r.label_seqs::bigint[], r.state,
-      r.requested, r.granted, r.held, r.settled, r.released, r.overrun, r.estimated_micros, r.lapsed_held,
-      r.expire_ms, r.reclaim_ms, r.ttl_ms, r.end_ms, r.late, r.estimated, r.started, r.outcome, r.release_reason
-    FROM unnest(r_trees, r_ids, r_new, r_budget_nos, r_accounts, r_create_ms, r_holders, r_grant_seqs, r_label_seqs, r_states,
-        r_requested, r_granted, r_held, r_settled, r_released, r_overrun, r_estimated_micros, r_lapsed_held,
-        r_expire_ms, r_reclaim_ms, r_ttl_ms, r_end_ms, r_late, r_estimated, r_started, r_outcomes, r_release_reasons)
-      AS r(tree_place, id, new, budget_no, accounts, create_ms, holder, grant_seq, label_seqs, state,
-        requested, granted, held, settled, released, overrun, estimated_micros, lapsed_held,
-        expire_ms, reclaim_ms, ttl_ms, end_ms, late, estimated, started, outcome, release_reason)
-    WHERE r.new AND v_moves[r.tree_place];
+  IF r_new_count > 0 THEN
+    INSERT INTO budgetd.reservations (
+      tree, id, budget_no, accounts, create_ms, holder, grant_seq, label_seqs, state, outcome, late, estimated, started,
+      requested_micros, granted_micros, held_micros, settled_micros, released_micros, overrun_micros, estimated_micros,
+      lapsed_held_micros, expire_ms, reclaim_ms, ttl_ms, end_ms, release_reason)
+    SELECT p_trees[r_numbers[16 * i - 15]], r_texts[3 * i - 2], g_numbers[3 * i - 2], g_texts[2 * i]::bigint[],
+      g_numbers[3 * i - 1], g_texts[2 * i - 1], g_numbers[3 * i], r_texts[3 * i - 1]::bigint[],
+      c_states[r_numbers[16 * i - 14]], c_outcomes[r_numbers[16 * i - 13]],
+      r_numbers[16 * i - 12] & 1 <> 0, r_numbers[16 * i - 12] & 2 <> 0, r_numbers[16 * i - 12] & 4 <> 0,
+      r_numbers[16 * i - 11], r_numbers[16 * i - 10], r_numbers[16 * i - 9], r_numbers[16 * i - 8],
+      r_numbers[16 * i - 7], r_numbers[16 * i - 6], r_numbers[16 * i - 5], r_numbers[16 * i - 4],
+      r_numbers[16 * i - 3], r_numbers[16 * i - 2], r_numbers[16 * i - 1], r_numbers[16 * i], r_texts[3 * i]
+    FROM generate_series(1, r_new_count) AS i
+    WHERE v_moves[r_numbers[16 * i - 15]];
   END IF;
 
-  IF false = ANY (r_new) THEN
+  IF cardinality(r_numbers) > 16 * r_new_count THEN
     UPDATE budgetd.reservations x
-    SET state = r.state, requested_micros = r.requested, granted_micros = r.granted, held_micros = r.held,
-      settled_micros = r.settled, released_micros = r.released, overrun_micros = r.overrun,
-      estimated_micros = r.estimated_micros, lapsed_held_micros = r.lapsed_held, expire_ms = r.expire_ms,
-      reclaim_ms = r.reclaim_ms, ttl_ms = r.ttl_ms, end_ms = r.end_ms, late = r.late, estimated = r.estimated,
-      started = r.started, outcome = r.outcome, release_reason = r.release_reason,
-      label_seqs = x.label_seqs || r.label_seqs::bigint[]
-    FROM unnest(r_trees, r_ids, r_new, r_label_seqs, r_states, r_requested, r_granted, r_held, r_settled, r_released, r_overrun,
-        r_estimated_micros, r_lapsed_held, r_expire_ms, r_reclaim_ms, r_ttl_ms, r_end_ms, r_late, r_estimated,
-        r_started, r_outcomes, r_release_reasons)
-      AS r(tree_place, id, new, label_seqs, state, requested, granted, held, settled, released, overrun,
-        estimated_micros, lapsed_held, expire_ms, reclaim_ms, ttl_ms, end_ms, late, estimated,
-        started, outcome, release_reason)
+    SET state = c_states[r_numbers[16 * i - 14]], outcome = c_outcomes[r_numbers[16 * i - 13]],
+      late = r_numbers[16 * i - 12] & 1 <> 0, estimated = r_numbers[16 * i - 12] & 2 <> 0,
+      started = r_numbers[16 * i - 12] & 4 <> 0,
+      requested_micros = r_numbers[16 * i - 11], granted_micros = r_numbers[16 * i - 10],
+      held_micros = r_numbers[16 * i - 9], settled_micros = r_numbers[16 * i - 8],
+      released_micros = r_numbers[16 * i - 7], overrun_micros = r_numbers[16 * i - 6],
+      estimated_micros = r_numbers[16 * i - 5], lapsed_held_micros = r_numbers[16 * i - 4],
+      expire_ms = r_numbers[16 * i - 3], reclaim_ms = r_numbers[16 * i - 2], ttl_ms = r_numbers[16 * i - 1],
+      end_ms = r_numbers[16 * i], release_reason = r_texts[3 * i],
+      label_seqs = x.label_seqs || r_texts[3 * i - 1]::bigint[]
+    FROM generate_series(r_new_count + 1, cardinality(r_numbers) / 16) AS i
     -- The row is found by its key first, then updated by its place: the planner has no other order to choose.
     CROSS JOIN LATERAL (
-      SELECT y.ctid FROM budgetd.reservations y WHERE y.tree = p_trees[r.tree_place] AND y.id = r.id OFFSET 0
+      SELECT y.ctid FROM budgetd.reservations y
+      WHERE y.tree = p_trees[r_numbers[16 * i - 15]] AND y.id = r_texts[3 * i - 2] OFFSET 0
     ) AS found
-    WHERE NOT r.new AND v_moves[r.tree_place] AND x.ctid = found.ctid;
+    WHERE v_moves[r_numbers[16 * i - 15]] AND x.ctid = found.ctid;
     GET DIAGNOSTICS v_count = ROW_COUNT;
-    IF v_count <> (SELECT count(*) FROM unnest(r_trees, r_new) AS r(place, new) WHERE NOT r.new AND v_moves[r.place]) THEN
+    SELECT count(*) INTO v_wanted FROM generate_series(r_new_count + 1, cardinality(r_numbers) / 16) AS i
+    WHERE v_moves[r_numbers[16 * i - 15]];
+    IF v_count <> v_wanted THEN
       RAISE EXCEPTION USING ERRCODE = 'BD003', MESSAGE = 'an entry changes a reservation that is not projected';
     END IF;
   END IF;
 
-  FOR i IN 1..cardinality(p_trees) LOOP
-    CONTINUE WHEN NOT v_moves[i];
-    UPDATE budgetd.projection_heads h
-    SET seq = p_to_seqs[i], at_ms = p_at_ms[i], budget_count = greatest(h.budget_count, p_budget_counts[i]),
-      next_reclaim_ms = (
-        SELECT r.reclaim_ms FROM budgetd.reservations r
-        WHERE r.tree = p_trees[i] AND r.state = 'ACTIVE' ORDER BY r.reclaim_ms LIMIT 1)
-    WHERE h.tree = p_trees[i];
-  END LOOP;
+  UPDATE budgetd.projection_heads x
+  SET seq = t.to_seq, at_ms = t.at_ms, budget_count = greatest(x.budget_count, t.budget_count),
+    next_reclaim_ms = (
+      SELECT r.reclaim_ms FROM budgetd.reservations r
+      WHERE r.tree = x.tree AND r.state = 'ACTIVE' ORDER BY r.reclaim_ms LIMIT 1)
+  FROM unnest(p_trees, p_to_seqs, p_at_ms, p_budget_counts, v_moves) AS t(tree, to_seq, at_ms, budget_count, moves)
+  CROSS JOIN LATERAL (
+    SELECT y.ctid FROM budgetd.projection_heads y WHERE y.tree = t.tree OFFSET 0
+  ) AS found
+  WHERE t.moves AND x.ctid = found.ctid;
   RETURN v_seqs;
 END $$;

@@ -17,12 +17,12 @@ const YARDSTICK_ALONE = 'yardstick, alone';
 const YARDSTICK_SPREAD = 'yardstick, 1,000 trees, 64 connections';
 
 /** The path of a tree's leaf. */
-function leafOf(tree: string): string {
+export function leafOf(tree: string): string {
   return `${tree}/team/run`;
 }
 
 /** Makes three levels with two limits each. */
-async function createTree(address: string, tree: string): Promise<void> {
+export async function createTree(address: string, tree: string): Promise<void> {
   for (const budget of [tree, `${tree}/team`, leafOf(tree)]) {
     await callOnce(address, BudgetService.method.createBudget, {
       budget: {
@@ -35,7 +35,7 @@ async function createTree(address: string, tree: string): Promise<void> {
 }
 
 /** Runs a load and counts the rows that it left. */
-async function measure(
+export async function measure(
   databaseUrl: string,
   kind: LoadKind,
   plan: Omit<LoadPlan, 'warmUpMs' | 'keyPrefix'>,
@@ -60,7 +60,7 @@ function yardstickFigure(name: string, report: YardstickReport): Figure {
 }
 
 /** A load's report as a figure, over a yardstick's rate where that was measured. */
-function loadFigure(
+export function loadFigure(
   context: BenchContext,
   name: string,
   report: LoadReport & { readonly note: string },

@@ -16,6 +16,8 @@ export interface Figure {
 export interface BenchContext {
   readonly databaseUrl: string;
   readonly countMs: number;
+  /** Ended reservations in the part with a past. */
+  readonly pastCount: number;
   /** Of the parts that ran before. */
   readonly figures: readonly Figure[];
 }

@@ -1,7 +1,18 @@
 // Every part of the bench, in the order in which they run.
+
+import { duePart } from './due.ts';
 import { alonePart, hotPart, spreadPart, yardstickPart } from './hot-tree.ts';
+import { largePart } from './large.ts';
 import type { Part } from './part.ts';
 import { telemetryCostPart } from './telemetry-cost.ts';
 
 /** See each part's own words. */
-export const PARTS: readonly Part[] = [yardstickPart, hotPart, alonePart, spreadPart, telemetryCostPart];
+export const PARTS: readonly Part[] = [
+  yardstickPart,
+  hotPart,
+  alonePart,
+  spreadPart,
+  duePart,
+  largePart,
+  telemetryCostPart,
+];

@@ -1,6 +1,7 @@
 // The first promise, checked on the journal alone: no entry that raises settled + held leaves it above the amount of a limit.
 // Entries that do not raise it (a lapse, a settlement out of the hold) pass where an edit has lowered the amount below it.
 import type { Effect, Entry } from '../kernel/entry.ts';
+import { counterOf } from '../kernel/headroom.ts';
 import type { TreeState } from '../kernel/tree-state.ts';
 
 /** Checks entries against the state before them. */
@@ -22,12 +23,12 @@ export class CeilingCheck {
     if (change <= 0n) return problems;
     for (const account of effect.accounts) {
       const budget = this.#state.budget(account.budgetNo);
-      const counter = this.#state.counter(account);
       if (budget === undefined) {
         problems.push(`entry ${seq} moves budget ${account.budgetNo}, which does not exist`);
         continue;
       }
-      const after = (counter?.heldMicros ?? 0n) + (counter?.settledMicros ?? 0n) + change;
+      const counter = counterOf(budget, account);
+      const after = counter.heldMicros + counter.settledMicros + change;
       for (const limit of budget.def.limits) {
         if (limit.windowNo === account.windowNo && after > limit.amountMicros) {
           problems.push(

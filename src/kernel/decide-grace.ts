@@ -32,7 +32,8 @@ export function decideGrace(state: TreeState, gap: LeaderGap, context: DecideCon
   if (context.graceMs === 0) return { entries: [], more: false };
   const untilMs = gap.toMs + context.graceMs;
   const moves: { id: Graced['moves'][number]['id']; figures: ReservationFigures }[] = [];
-  for (const { id, figures } of state.due(untilMs, Number.MAX_SAFE_INTEGER)) {
+  // What lapsed before the gap is not looked at, and what was moved already lies at the end: a page costs what it moves.
+  for (const { id, figures } of state.reclaimedBetween(gap.fromMs, untilMs)) {
     const ranOut = isWithin(gap, figures.expireMs);
     if (!ranOut && !isWithin(gap, figures.reclaimMs)) continue;
     if (moves.length === countMax) return { entries: [graced(state, gap, context, moves)], more: true };

@@ -116,7 +116,8 @@ const LIFETIME = { windowNo: 0, periodMs: 0 };
 
 const NO_COUNTER: Omit<Counter, 'windowNo' | 'periodMs'> = { heldMicros: 0n, settledMicros: 0n, overrunMicros: 0n };
 
-function counterOf(
+/** The counter of an account, in its budget; zeros where the budget is loaded without it. */
+export function counterOf(
   budget: BudgetState,
   account: Pick<Account, 'windowNo' | 'periodMs'>,
 ): Omit<Counter, 'windowNo' | 'periodMs'> {

@@ -99,11 +99,12 @@ export class TreeState {
 
   /** Live reservations whose lease and grace have run out at `nowMs`, oldest first, up to `countMax`. */
   due(nowMs: number, countMax: number): Reservation[] {
-    return this.#leases.due(nowMs, countMax).map(({ id }) => {
-      const reservation = this.#reservations.get(id);
-      invariant(reservation !== undefined, `lease of ${id} without its reservation`);
-      return reservation;
-    });
+    return this.#leases.due(nowMs, countMax).map(({ id }) => this.#leased(id));
+  }
+
+  /** Live reservations with afterMs < reclaimMs <= untilMs, oldest first. Nothing may change until the last one is read. */
+  *reclaimedBetween(afterMs: number, untilMs: number): Generator<Reservation> {
+    for (const { id } of this.#leases.between(afterMs, untilMs)) yield this.#leased(id);
   }
 
   counts(): { readonly budgets: number; readonly reservations: number; readonly remembered: number } {
@@ -213,12 +214,31 @@ export class TreeState {
     }
   }
 
+  /**
+   * Forgets budgets whose ancestors are not all loaded: they came with their entries alone, and no decision can be made on
+   * them. Only between batches.
+   */
+  evictOrphans(): void {
+    // A budget has a higher number than those above it.
+    const inOrder = [...this.#budgets.values()].sort((a, b) => a.def.no - b.def.no);
+    for (const budget of inOrder) {
+      const { parentNo } = budget.def;
+      if (parentNo !== undefined && !this.#budgets.has(parentNo)) this.#forgetBudget(budget);
+    }
+  }
+
   /** Forgets the oldest remembered keys beyond `countMax`; the store still knows them. Only between batches. */
   evictRemembered(countMax: number): void {
     for (const digest of this.#remembered.keys()) {
       if (this.#remembered.size <= countMax) return;
       this.#remembered.delete(digest);
     }
+  }
+
+  #leased(id: ReservationId): Reservation {
+    const reservation = this.#reservations.get(id);
+    invariant(reservation !== undefined, `lease of ${id} without its reservation`);
+    return reservation;
   }
 
   #noteBudget(no: number): void {

@@ -7,10 +7,10 @@ import { decide } from '../kernel/decide.ts';
 import { decideGrace, type LeaderGap } from '../kernel/decide-grace.ts';
 import type { DecideContext, Decision } from '../kernel/decision.ts';
 import type { Entry } from '../kernel/entry.ts';
-import { InvariantError, invariant } from '../kernel/invariant.ts';
-import { CorruptJournalError } from '../store/port.ts';
-import { type CachedTree, DUE_COUNT_MAX, type Missing } from './cached-tree.ts';
+import { invariant } from '../kernel/invariant.ts';
+import { type CachedTree, DUE_COUNT_MAX } from './cached-tree.ts';
 import { expireCommand } from './expire-command.ts';
+import type { Missing } from './missing.ts';
 
 /** A command in the lane's hands. */
 export interface Submitted {
@@ -18,10 +18,17 @@ export interface Submitted {
   readonly command: Command;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
+  /** Whether it may be sent away while there is other work to keep; see isSheddable. */
+  readonly sheddable: boolean;
+  /** It was in a batch that failed by a fault, and is decided alone from then on: also after it has waited for records. */
+  alone: boolean;
   /** How often a lost race sent it back. */
   attempts: number;
-  /** The journal was searched for its key: if it is not remembered now, it is fresh. */
-  keyChecked: boolean;
+  /**
+   * The tree, as it was in memory, for which the journal was searched for the key in vain: as long as that is the tree, the key
+   * is fresh unless it is remembered. Somebody else may have written before the tree was in memory once more.
+   */
+  searchedFor: CachedTree | undefined;
   /** When it came, by the monotonic clock. */
   readonly sinceMs: number;
 }
@@ -46,11 +53,6 @@ export class CorruptTreeError extends Error {
   override readonly name = 'CorruptTreeError';
 }
 
-/** Whether what came of a load says that the tree's records are at fault: they can't be read, or do not fit together. */
-export function isCorrupt(error: unknown): error is Error {
-  return error instanceof InvariantError || error instanceof CorruptJournalError;
-}
-
 /** What a batch is decided with. `gap`: the time without a leader before this process led, where it is known. */
 export interface BatchContext extends DecideContext {
   readonly gap?: LeaderGap | undefined;
@@ -58,71 +60,66 @@ export interface BatchContext extends DecideContext {
 
 /** Decides `items` in order. Throws CorruptTreeError where the tree's records are at odds with what is decided on them. */
 export function decideTree(tree: CachedTree, items: readonly Submitted[], context: BatchContext): TreeBatch {
-  const entries: Entry[] = [];
-  const answered: { item: Submitted; answer: Answer }[] = [];
-  const failed: { item: Submitted; error: unknown }[] = [];
-  const parked: { item: Submitted; missing: Missing }[] = [];
-  const unsearched: Submitted[] = [];
-  const missingDue = tree.missingForDue(dueThroughMs(tree, context));
-  if (missingDue !== undefined) {
-    const all = items.map((item) => ({ item, missing: missingDue }));
-    return { tree, entries, answered, failed, parked: all, unsearched, deferred: [] };
+  const batch: Draft = { tree, entries: [], answered: [], failed: [], parked: [], unsearched: [], deferred: [] };
+  const missing = tree.missingForDue(dueThroughMs(tree, context));
+  if (missing !== undefined) return { ...batch, parked: items.map((item) => ({ item, missing })) };
+  if (graceDue(tree, context, batch.entries) || expireDue(tree, context, batch.entries)) {
+    return { ...batch, deferred: items };
   }
-  if (graceDue(tree, context, entries) || expireDue(tree, context, entries)) {
-    return { tree, entries, answered, failed, parked, unsearched, deferred: items };
-  }
-  for (const item of items) {
-    const missing = tree.missingFor(item.command);
-    if (missing !== undefined) {
-      parked.push({ item, missing });
-      continue;
-    }
-    const decision = attempt(() => decide(tree.state, item.command, context));
-    if ('error' in decision) {
-      failed.push({ item, error: decision.error });
-      continue;
-    }
-    if (needsSearch(tree, item, decision.value)) {
-      unsearched.push(item);
-      continue;
-    }
-    // Decided on the tree's records and at odds with them: nothing that they say can be believed.
-    const applied = attempt(() => applyAll(tree, decision.value.entries));
-    if ('error' in applied) {
-      throw new CorruptTreeError(`what tree ${tree.treeId} holds does not add up`, { cause: applied.error });
-    }
-    entries.push(...decision.value.entries);
-    answered.push({ item, answer: decision.value.answer });
-  }
-  return { tree, entries, answered, failed, parked, unsearched, deferred: [] };
+  for (const item of items) decideOne(batch, item, context);
+  return batch;
 }
 
-function attempt<T>(work: () => T): { readonly value: T } | { readonly error: unknown } {
+type Draft = { readonly [Key in keyof TreeBatch]: TreeBatch[Key] extends readonly (infer T)[] ? T[] : TreeBatch[Key] };
+
+// The hot path: a closure or an array for each command is felt here.
+function decideOne(batch: Draft, item: Submitted, context: BatchContext): void {
+  const { tree } = batch;
+  const missing = tree.missingFor(item.command);
+  if (missing !== undefined) {
+    batch.parked.push({ item, missing });
+    return;
+  }
+  let decision: Decision;
   try {
-    return { value: work() };
+    decision = decide(tree.state, item.command, context);
   } catch (error) {
-    return { error };
+    batch.failed.push({ item, error });
+    return;
   }
+  if (needsSearch(tree, item, decision)) {
+    batch.unsearched.push(item);
+    return;
+  }
+  applyAll(tree, decision.entries, batch.entries);
+  batch.answered.push({ item, answer: decision.answer });
 }
 
-function applyAll(tree: CachedTree, entries: readonly Entry[]): void {
-  for (const entry of entries) apply(tree.state, entry);
+// Decided on the tree's records: where they are at odds with it, nothing that they say can be believed.
+function applyAll(tree: CachedTree, decided: readonly Entry[], entries: Entry[]): void {
+  try {
+    for (const entry of decided) {
+      apply(tree.state, entry);
+      entries.push(entry);
+    }
+  } catch (error) {
+    throw new CorruptTreeError(`what tree ${tree.treeId} holds does not add up`, { cause: error });
+  }
 }
 
 function dueThroughMs(tree: CachedTree, { gap, nowMs, graceMs }: BatchContext): number {
   return gap === undefined || tree.graced ? nowMs : Math.max(nowMs, gap.toMs + graceMs);
 }
 
-// Before anything is taken for lapsed: leases that ran out while there was no leader get one grace. Returns whether there
-// are more of them than one batch moves.
+// Before anything is taken for lapsed: leases that ran out while there was no leader get one grace. Returns whether any were
+// moved: what is due after that is another set than the one whose records were looked for, and there may be more to move.
 function graceDue(tree: CachedTree, context: BatchContext, entries: Entry[]): boolean {
   if (context.gap === undefined || tree.graced) return false;
-  const { entries: graced, more } = decideGrace(tree.state, context.gap, context, DUE_COUNT_MAX);
+  const { entries: graced } = decideGrace(tree.state, context.gap, context, DUE_COUNT_MAX);
   // Looked for again until an append has made it final.
   if (graced.length === 0) tree.graced = true;
-  for (const entry of graced) apply(tree.state, entry);
-  entries.push(...graced);
-  return more;
+  applyAll(tree, graced, entries);
+  return graced.length > 0;
 }
 
 // Every decision treats a lapsed hold as lapsed: what is due is recorded first, in the same commit. Returns whether more is
@@ -142,12 +139,11 @@ function expireDue(tree: CachedTree, context: DecideContext, entries: Entry[]): 
 
 // An append with the key finds out by itself whether the key is new. An answer that appends no key has to ask first, or a
 // repeat of a remembered request could be judged afresh. Where the resource does not exist no key can be remembered for it.
-function needsSearch(tree: CachedTree, item: Submitted, decision: Decision): boolean {
+function needsSearch(tree: CachedTree, item: Submitted, { answer, entries }: Decision): boolean {
   const { key } = item.command;
-  if (key === undefined || item.keyChecked) return false;
+  if (key === undefined || item.searchedFor === tree) return false;
+  for (const entry of entries) if (entry.key !== undefined) return false;
   if (tree.state.remembered(key.digest) !== undefined) return false;
-  if (decision.entries.some((entry) => entry.key !== undefined)) return false;
-  const { answer } = decision;
   const absent =
     answer.kind === 'refusal' && (answer.reason === 'BUDGET_NOT_FOUND' || answer.reason === 'RESERVATION_NOT_FOUND');
   return !absent;

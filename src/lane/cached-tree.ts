@@ -1,8 +1,8 @@
 // One tree as the lane keeps it between batches: its state, the end of its journal, and the entries that the projection
-// has not caught up with yet. Whatever is not loaded is asked for by `missing`, in the words of the store's port.
-
+// has not caught up with yet. Whatever is not loaded is asked for by `missing`, in the words of the store's port. What can be
+// loaded again is counted here, for whoever bounds memory, and forgotten on command.
 import { apply } from '../kernel/apply.ts';
-import type { Command } from '../kernel/command.ts';
+import type { Command, Renew } from '../kernel/command.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { type BudgetPath, parentOf, type ReservationId, type TreeId } from '../kernel/names.ts';
@@ -10,22 +10,31 @@ import { reservationOf } from '../kernel/replay.ts';
 import type { Reservation } from '../kernel/reservation.ts';
 import { TreeState } from '../kernel/tree-state.ts';
 import type { Head, Loaded } from '../store/port.ts';
+import { bringForward } from './bring-forward.ts';
+import { type Missing, reservationsOf } from './missing.ts';
+import { TailIndex } from './tail-index.ts';
 
 /** Ended reservations kept in memory a tree: a repeat or a second settlement usually comes at once or never. */
 const ENDED_COUNT_MAX = 1_000;
 
+/** Closed budgets kept in memory a tree: a run that was closed is looked at for a moment, and then never again. */
+const CLOSED_COUNT_MAX = 1_000;
+
 /** Names known not to exist, kept a tree, so that a caller in a loop does not read the store each time. */
-const ABSENT_COUNT_MAX = 10_000;
+const ABSENT_COUNT_MAX = 1_000;
 
 /** Lapses that one batch records for a tree at the most. A page of this size takes about 10 ms to decide and append, which is
  * what other trees may have to wait for it. */
 export const DUE_COUNT_MAX = 1_000;
 
-/** What a command needs and the cache does not have. */
-export interface Missing {
-  readonly paths: readonly BudgetPath[];
-  readonly reservationIds: readonly ReservationId[];
-  readonly leases: boolean;
+/** What a tree has in memory that can be loaded again. */
+export interface Spare {
+  /** Answers that are remembered by their keys, and names that are known not to exist. */
+  readonly answers: number;
+  /** Reservations that have ended. */
+  readonly ended: number;
+  /** Budgets, those included that can't be spared now. */
+  readonly budgets: number;
 }
 
 /** A tree in the cache. */
@@ -40,9 +49,13 @@ export class CachedTree {
   leasesThroughMs: number;
   /** Whether every lease that ran out before this process led has got its grace. */
   graced = false;
+  #index = new TailIndex();
   readonly #absentPaths = new Set<BudgetPath>();
   readonly #absentIds = new Set<ReservationId>();
+  /** In the order in which they ended or came; one may be here twice. */
   readonly #ended: ReservationId[] = [];
+  readonly #closed: number[] = [];
+  #closedLookCount = CLOSED_COUNT_MAX * 2;
 
   constructor(treeId: TreeId, loaded: Loaded) {
     this.treeId = treeId;
@@ -50,7 +63,11 @@ export class CachedTree {
     this.projectedSeq = loaded.projectedSeq;
     this.tail = [...loaded.tail];
     this.leasesThroughMs = loaded.leasesThroughMs ?? Number.NEGATIVE_INFINITY;
-    this.state = stateOf(treeId, loaded, this.tail);
+    const { projectedSeq: seq, budgetCount } = loaded;
+    this.state = new TreeState(treeId, { seq, atMs: 0, budgetCount });
+    for (const budget of loaded.budgets) this.state.putBudget(budget);
+    for (const reservation of loaded.reservations) this.state.putReservation(reservation);
+    for (const entry of this.tail) apply(this.state, entry);
     const { position } = this.state;
     invariant(
       position.seq === loaded.head.seq,
@@ -59,23 +76,35 @@ export class CachedTree {
     // Where nothing is left to replay, only the head knows how late it was: time must not go back behind it.
     this.state.advance({ ...position, atMs: loaded.head.atMs });
     this.state.commit();
+    this.state.evictOrphans();
+    for (const { id, figures } of this.state.reservations()) if (figures.state !== 'ACTIVE') this.#ended.push(id);
+    for (const { def } of this.state.budgets()) if (def.closed) this.#closed.push(def.no);
+    this.#letGo();
   }
 
   /** What must be loaded before lapses that are due at `nowMs` can be recorded; undefined where nothing is. */
   missingForDue(nowMs: number): Missing | undefined {
     if (nowMs > this.leasesThroughMs) return { paths: [], reservationIds: [], leases: true };
     const paths: BudgetPath[] = [];
-    for (const reservation of this.state.due(nowMs, DUE_COUNT_MAX)) this.#needChain(reservation, paths);
+    for (const reservation of this.state.due(nowMs, DUE_COUNT_MAX)) {
+      if (!this.#hasChain(reservation)) paths.push(reservation.budget);
+    }
     return paths.length === 0 ? undefined : { paths, reservationIds: [], leases: false };
   }
 
   /** What must be loaded before `command` can be decided; undefined where nothing is. */
   missingFor(command: Command): Missing | undefined {
-    const paths: BudgetPath[] = [];
+    // The usual case makes nothing: each command of a busy tree comes by here.
+    if (this.#hasAllOf(command)) return undefined;
+    const paths = pathsOf(command).filter((path) => !this.#hasPath(path));
     const reservationIds: ReservationId[] = [];
-    this.#needBudgetsOf(command, paths);
-    for (const id of this.#reservationsOf(command)) this.#needReservation(id, paths, reservationIds);
-    return paths.length === 0 && reservationIds.length === 0 ? undefined : { paths, reservationIds, leases: false };
+    for (const id of [...reservationsOf(command), this.#repeatedBy(command)]) {
+      if (id === undefined || this.#hasReservation(id)) continue;
+      const reservation = this.state.reservation(id);
+      if (reservation === undefined) reservationIds.push(id);
+      else paths.push(reservation.budget);
+    }
+    return { paths, reservationIds, leases: false };
   }
 
   /**
@@ -84,28 +113,31 @@ export class CachedTree {
    */
   install(loaded: Loaded, asked: Missing): boolean {
     if (loaded.projectedSeq < this.projectedSeq || loaded.projectedSeq > this.state.position.seq) return false;
-    const piece = stateOf(this.treeId, loaded, this.tail);
-    for (const budget of piece.budgets()) {
-      if (this.state.budget(budget.def.no) === undefined) this.state.putBudget(budget);
+    this.#index.extend(this.tail);
+    const { budgets, reservations } = bringForward(this.state, this.#index, loaded, asked);
+    for (const budget of budgets) {
+      this.state.putBudget(budget);
+      if (budget.def.closed) this.#closed.push(budget.def.no);
     }
-    for (const reservation of piece.reservations()) {
-      const wanted = reservation.figures.state === 'ACTIVE' || asked.reservationIds.includes(reservation.id);
-      if (wanted && this.state.reservation(reservation.id) === undefined) this.state.putReservation(reservation);
+    const askedIds = new Set(asked.reservationIds);
+    for (const reservation of reservations) {
+      const live = reservation.figures.state === 'ACTIVE';
+      // One that came as a lease may have ended since it was projected.
+      if (live || askedIds.has(reservation.id)) this.state.putReservation(reservation);
+      if (!live && askedIds.has(reservation.id)) this.#ended.push(reservation.id);
     }
     this.state.commit();
     if (loaded.leasesThroughMs !== undefined && loaded.leasesThroughMs > this.leasesThroughMs) {
       this.leasesThroughMs = loaded.leasesThroughMs;
     }
     this.noteAbsent(asked);
+    this.#letGo();
     return true;
   }
 
   /** Notes what was asked for and is not there. */
   noteAbsent(asked: Missing): void {
-    if (this.#absentPaths.size + this.#absentIds.size > ABSENT_COUNT_MAX) {
-      this.#absentPaths.clear();
-      this.#absentIds.clear();
-    }
+    if (this.#absentPaths.size + this.#absentIds.size > ABSENT_COUNT_MAX) this.#forgetAbsent();
     for (const path of asked.paths) if (this.state.budgetAt(path) === undefined) this.#absentPaths.add(path);
     for (const id of asked.reservationIds) if (this.state.reservation(id) === undefined) this.#absentIds.add(id);
   }
@@ -116,12 +148,9 @@ export class CachedTree {
     this.head = head;
     for (const entry of entries) {
       this.tail.push(entry);
-      this.#noteEnded(entry);
+      this.#note(entry);
     }
-    if (this.#ended.length > ENDED_COUNT_MAX * 2) {
-      const oldest = this.#ended.splice(0, this.#ended.length - ENDED_COUNT_MAX);
-      for (const id of oldest) this.state.evictReservation(id);
-    }
+    this.#letGo();
   }
 
   /** Notes that the projection has come as far as `projectedSeq`. */
@@ -129,73 +158,126 @@ export class CachedTree {
     if (projectedSeq <= this.projectedSeq) return;
     const seen = this.tail.findIndex((entry) => entry.seq > projectedSeq);
     this.tail = seen === -1 ? [] : this.tail.slice(seen);
+    this.#index = new TailIndex();
     this.projectedSeq = projectedSeq;
   }
 
-  #needBudgetsOf(command: Command, paths: BudgetPath[]): void {
-    if (!('budget' in command)) return;
-    this.#needPath(command.budget, paths);
-    const parent = command.kind === 'CreateBudget' ? parentOf(command.budget) : undefined;
-    if (parent !== undefined) this.#needPath(parent, paths);
+  spare(): Spare {
+    const { remembered, budgets } = this.state.counts();
+    const absent = this.#absentPaths.size + this.#absentIds.size;
+    return { answers: remembered + absent, ended: this.#ended.length, budgets };
   }
 
-  #reservationsOf(command: Command): ReservationId[] {
-    const ids: ReservationId[] = [];
-    if (command.kind === 'Renew') for (const { id } of command.renewals) ids.push(id);
-    else if ('id' in command && command.kind !== 'Reserve') ids.push(command.id);
-    const remembered = command.key === undefined ? undefined : this.state.remembered(command.key.digest);
-    const repeated = remembered === undefined ? undefined : reservationOf(remembered);
-    if (repeated !== undefined) ids.push(repeated);
-    return ids;
-  }
-
-  #needPath(path: BudgetPath, paths: BudgetPath[]): void {
-    if (this.state.budgetAt(path) === undefined && !this.#absentPaths.has(path)) paths.push(path);
-  }
-
-  #needReservation(id: ReservationId, paths: BudgetPath[], ids: ReservationId[]): void {
-    const reservation = this.state.reservation(id);
-    if (reservation !== undefined) this.#needChain(reservation, paths);
-    else if (!this.#absentIds.has(id)) ids.push(id);
-  }
-
-  // A reservation that came with the tail may charge budgets that nobody has asked for yet.
-  #needChain(reservation: Reservation, paths: BudgetPath[]): void {
-    const whole = reservation.accounts.every((account) => this.state.budget(account.budgetNo) !== undefined);
-    if (!whole) paths.push(reservation.budget);
-  }
-
-  #noteEnded(entry: Entry): void {
-    if ((entry.type === 'Settled' || entry.type === 'Released') && entry.figures.state !== 'ACTIVE') {
-      this.#ended.push(entry.id);
+  /** Forgets up to about `count` of a kind, oldest first. Only between batches. */
+  forget(kind: keyof Spare, count: number): void {
+    switch (kind) {
+      case 'answers': {
+        const keptCount = this.spare().answers - count;
+        this.#forgetAbsent();
+        this.state.evictRemembered(Math.max(0, keptCount));
+        return;
+      }
+      case 'ended':
+        for (const id of this.#ended.splice(0, count)) this.state.evictReservation(id);
+        return;
+      case 'budgets':
+        this.state.evictBudgets(count);
     }
-    if (entry.type === 'Expired') for (const { id } of entry.lapses) this.#ended.push(id);
+  }
+
+  #hasAllOf(command: Command): boolean {
+    if ('budget' in command && !this.#hasPath(command.budget)) return false;
+    switch (command.kind) {
+      case 'CreateBudget': {
+        const parent = parentOf(command.budget);
+        if (parent !== undefined && !this.#hasPath(parent)) return false;
+        break;
+      }
+      case 'Renew':
+        if (!this.#hasLeasesOf(command)) return false;
+        break;
+      case 'Extend':
+      case 'Settle':
+      case 'Release':
+      case 'GetReservation':
+        if (!this.#hasReservation(command.id)) return false;
+    }
+    const repeated = this.#repeatedBy(command);
+    return repeated === undefined || this.#hasReservation(repeated);
+  }
+
+  #hasLeasesOf({ renewals }: Renew): boolean {
+    for (const { id } of renewals) if (!this.#hasReservation(id)) return false;
+    return true;
+  }
+
+  // The reservation that a repeat is answered with.
+  #repeatedBy({ key }: Command): ReservationId | undefined {
+    const remembered = key === undefined ? undefined : this.state.remembered(key.digest);
+    return remembered === undefined ? undefined : reservationOf(remembered);
+  }
+
+  #hasPath(path: BudgetPath): boolean {
+    return this.state.budgetAt(path) !== undefined || this.#absentPaths.has(path) || this.#isEmpty();
+  }
+
+  // With all that it charges: one that came with the tail may charge budgets that nobody has asked for yet, and budgets are
+  // forgotten before reservations.
+  #hasReservation(id: ReservationId): boolean {
+    const reservation = this.state.reservation(id);
+    if (reservation === undefined) return this.#absentIds.has(id) || this.#isEmpty();
+    return this.#hasChain(reservation);
+  }
+
+  #hasChain({ accounts }: Reservation): boolean {
+    for (const { budgetNo } of accounts) if (this.state.budget(budgetNo) === undefined) return false;
+    return true;
+  }
+
+  // Nothing was ever written: whatever is not in memory is not there.
+  #isEmpty(): boolean {
+    return this.head.seq === 0;
+  }
+
+  #forgetAbsent(): void {
+    this.#absentPaths.clear();
+    this.#absentIds.clear();
+  }
+
+  // What has ended may leave memory, and what has begun is not absent any more.
+  #note(entry: Entry): void {
+    switch (entry.type) {
+      case 'Settled':
+      case 'Released':
+        if (entry.figures.state !== 'ACTIVE') this.#ended.push(entry.id);
+        return;
+      case 'Expired':
+        for (const { id } of entry.lapses) this.#ended.push(id);
+        return;
+      case 'BudgetClosed':
+        this.#closed.push(entry.def.no);
+        return;
+      case 'BudgetCreated':
+        this.#absentPaths.delete(entry.def.path);
+        return;
+      case 'Granted':
+        if (this.#absentIds.size > 0) this.#absentIds.delete(entry.reservation.id);
+    }
+  }
+
+  // At twice the count and down to it, so that it does not move whole lists for each batch.
+  #letGo(): void {
+    if (this.#ended.length > ENDED_COUNT_MAX * 2) this.forget('ended', this.#ended.length - ENDED_COUNT_MAX);
+    if (this.#closed.length <= this.#closedLookCount) return;
+    const oldest = this.#closed.splice(0, this.#closed.length - CLOSED_COUNT_MAX);
+    // One that still has holds, or a budget below it in memory, gets another turn.
+    for (const no of oldest) if (!this.state.evictBudget(no)) this.#closed.push(no);
+    this.#closedLookCount = this.#closed.length + CLOSED_COUNT_MAX;
   }
 }
 
-function stateOf(treeId: TreeId, loaded: Loaded, tail: readonly Entry[]): TreeState {
-  const { projectedSeq, budgetCount } = loaded;
-  const state = new TreeState(treeId, { seq: projectedSeq, atMs: 0, budgetCount });
-  for (const budget of loaded.budgets) state.putBudget(budget);
-  for (const reservation of loaded.reservations) state.putReservation(reservation);
-  for (const entry of tail) if (entry.seq > projectedSeq) apply(state, entry);
-  return state;
-}
-
-/** What a command needs of a tree of which nothing is loaded. */
-export function needsOf(command: Command): Missing {
-  const paths: BudgetPath[] = 'budget' in command ? [command.budget] : [];
-  const reservationIds: ReservationId[] = [];
-  if (command.kind === 'Renew') for (const { id } of command.renewals) reservationIds.push(id);
-  else if ('id' in command && command.kind !== 'Reserve') reservationIds.push(command.id);
-  return { paths, reservationIds, leases: true };
-}
-
-/** Several needs as one. */
-export function mergeMissing(all: readonly Missing[]): Missing {
-  return {
-    paths: [...new Set(all.flatMap((missing) => missing.paths))],
-    reservationIds: [...new Set(all.flatMap((missing) => missing.reservationIds))],
-    leases: all.some((missing) => missing.leases),
-  };
+function pathsOf(command: Command): BudgetPath[] {
+  if (!('budget' in command)) return [];
+  const parent = command.kind === 'CreateBudget' ? parentOf(command.budget) : undefined;
+  return parent === undefined ? [command.budget] : [command.budget, parent];
 }

@@ -1,6 +1,5 @@
 // Puts the lane's parts together: lane, writer lease, projector, reaper, clock. The only place that knows all of them.
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleepMs } from 'node:timers/promises';
 import type { LeaderGap } from '../kernel/decide-grace.ts';
 import type { TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
@@ -13,6 +12,7 @@ import { newReservationId } from './ids.ts';
 import { Lane } from './lane.ts';
 import type { LaneObserver } from './lane-observer.ts';
 import type { Log } from './log.ts';
+import { sleepUnlessAborted as sleep } from './loop.ts';
 import { Projector } from './projector.ts';
 import { Reaper } from './reaper.ts';
 import * as refusals from './refusals.ts';
@@ -58,14 +58,11 @@ export interface RunningCoordinator extends Coordinator {
 }
 
 const monotonicMs = (): number => performance.now();
-const sleep = (ms: number): Promise<void> => sleepMs(ms, undefined, { ref: false });
 
 /** Starts a coordinator. Throws StoreUnavailableError where the store can't be reached. */
 export async function startCoordinator(options: CoordinatorOptions): Promise<RunningCoordinator> {
   const { store, log, graceMs } = options;
-  // Rounds end at once when the coordinator stops; a lane that waits for its store goes on waiting.
-  const stopping = new AbortController();
-  const sleepBetweenRounds = (ms: number): Promise<void> => sleepUnless(stopping.signal, ms);
+  let stopped: Promise<void> | undefined;
   const storeClock = options.clock === undefined ? new StoreClock(monotonicMs, log) : undefined;
   const clock = options.clock ?? (storeClock as StoreClock);
   let gap: LeaderGap | undefined;
@@ -85,7 +82,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     },
     onLost: () => changedHands(),
     monotonicMs,
-    sleep: sleepBetweenRounds,
+    sleep,
   });
   const lane: Lane = new Lane({
     store,
@@ -96,8 +93,9 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     epoch: () => writer.epoch,
     gap: () => gap,
     leaderAddress: () => writer.leaderAddress,
-    onFenced: () => writer.fenced(),
+    onFenced: (epoch) => writer.fenced(epoch),
     onCommitted: (treeId, entryCount) => projector.note(treeId, entryCount),
+    catchUp: (treeId) => projector.catchUp(treeId),
     overload: () => projector.overload(),
     observer: options.observer,
     onStoreChange: () => noteServing(),
@@ -110,9 +108,9 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     log,
     onCorrupt: (treeId, error) => lane.quarantine(treeId, 'its entries do not fit its projection', error),
     monotonicMs,
-    sleep: sleepBetweenRounds,
+    sleep,
   });
-  const isServing = (): boolean => isLeader() && !lane.storeDown && !stopping.signal.aborted;
+  const isServing = (): boolean => isLeader() && !lane.storeDown && stopped === undefined;
   const noteServing = watchServing(isServing, options.onServingChange);
   const changedHands = (): void => {
     lane.reset();
@@ -120,7 +118,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
   };
   const submit = (command: Parameters<Lane['submit']>[0]) => lane.submit(command);
   const isLeader = () => writer.epoch !== undefined;
-  const reaper = new Reaper({ store, clock, log, submit, isLeader, sleep: sleepBetweenRounds });
+  const reaper = new Reaper({ store, clock, log, submit, isLeader, sleep });
   const parts: Parts = { store, lane, projector, reaper, writer };
   await writer.start();
   projector.start();
@@ -134,9 +132,9 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     quarantine: (treeId, why, error) => lane.quarantine(treeId, why, error),
     measure: () => ({ ...lane.cache.measure(), refusedClockJumpMs: storeClock?.refusedJumpMs ?? 0 }),
     stop() {
-      stopping.abort();
+      stopped ??= stopInOrder(parts);
       noteServing();
-      return stopInOrder(parts);
+      return stopped;
     },
   };
 }
@@ -162,10 +160,15 @@ async function catchUp(parts: Parts, treeId: TreeId | undefined): Promise<Refusa
   try {
     await projector.catchUp(treeId);
     // What is due in all trees is looked for in the projection, so it comes after it and before it.
-    if (treeId === undefined && (await reaper.round()) > 0) await projector.catchUp(undefined);
+    if (treeId === undefined) {
+      const { treeCount, refusal, fault } = await reaper.catchUp();
+      if (fault !== undefined) throw fault.error;
+      if (refusal !== undefined) return refusal;
+      if (treeCount > 0) await projector.catchUp(undefined);
+    }
     // Asked last: whatever another leader has answered by then might not be projected.
     const { epoch } = writer;
-    if (epoch !== undefined && (await store.append(epoch, [])).outcome === 'fenced') writer.fenced();
+    if (epoch !== undefined && (await store.append(epoch, [])).outcome === 'fenced') writer.fenced(epoch);
     if (epoch === undefined || writer.epoch === undefined) return refusals.notLeader(writer.leaderAddress);
   } catch (error) {
     if (error instanceof StoreUnavailableError) return refusals.storeUnavailable();
@@ -174,9 +177,10 @@ async function catchUp(parts: Parts, treeId: TreeId | undefined): Promise<Refusa
   return undefined;
 }
 
+// The door closes first, so that a round of the reaper that is under way finds it closed. The lease is renewed until the
+// projection has caught up: whoever takes over finds nothing left to do.
 async function stopInOrder({ reaper, lane, projector, writer }: Parts): Promise<void> {
-  await reaper.stop();
-  await lane.stop();
+  await Promise.all([lane.stop(), reaper.stop()]);
   await projector.stop();
   await writer.stop();
 }
@@ -190,12 +194,4 @@ function statusOf({ lane, writer, projector }: Parts): Omit<CoordinatorStatus, '
     queueDepth: lane.depth,
     quarantinedTrees: lane.quarantinedTrees,
   };
-}
-
-async function sleepUnless(signal: AbortSignal, ms: number): Promise<void> {
-  try {
-    await sleepMs(ms, undefined, { ref: false, signal });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }

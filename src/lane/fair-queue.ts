@@ -1,43 +1,32 @@
-// The lane's waiting room: bounded, first come first served within a tree, taking turns between trees, so that one
-// tenant's flood costs the others nothing but their turn.
+// The lane's waiting room: first come first served within a tree, taking turns between trees, so that one tenant's flood
+// costs the others nothing but their turn. How many may wait is the lane's to say, since not all wait here.
 import type { TreeId } from '../kernel/names.ts';
+import { Line, longestOf, type Waiting } from './line.ts';
 
-/** What can wait. */
-export interface Waiting {
+/** What can wait here. */
+export interface WaitingOfTree extends Waiting {
   readonly treeId: TreeId;
 }
 
 /** A queue of queues. */
-export class FairQueue<T extends Waiting> {
-  readonly #countMax: number;
-  readonly #trees = new Map<TreeId, T[]>();
+export class FairQueue<T extends WaitingOfTree> {
+  readonly #trees = new Map<TreeId, Line<T>>();
   #count = 0;
-
-  /** Holds up to `countMax` items. */
-  constructor(countMax: number) {
-    this.#countMax = countMax;
-  }
 
   get count(): number {
     return this.#count;
   }
 
-  /**
-   * Adds at the end of its tree's line. Where the room is full, the newest item of the longest line has to go, which may be
-   * the one added: whoever floods is shed, not whoever came last. Returns the item that was shed.
-   */
-  push(item: T): T | undefined {
-    const shed = this.#count >= this.#countMax ? this.#shedFor(item) : undefined;
-    if (shed === item) return item;
+  /** Adds at the end of its tree's line. */
+  push(item: T): void {
     this.#line(item.treeId).push(item);
     this.#count += 1;
-    return shed;
   }
 
-  /** Puts items back at the front of their tree's line, in the order given. Never refused: they were let in before. */
+  /** Puts items back at the front of their tree's line, in the order given. */
   putBack(treeId: TreeId, items: readonly T[]): void {
     if (items.length === 0) return;
-    this.#line(treeId).unshift(...items);
+    this.#line(treeId).putFirst(items);
     this.#count += items.length;
   }
 
@@ -45,40 +34,51 @@ export class FairQueue<T extends Waiting> {
   take(countMax: number, turnMax: number): T[] {
     const taken: T[] = [];
     while (taken.length < countMax && this.#count > 0) {
-      const [treeId, line] = this.#trees.entries().next().value as [TreeId, T[]];
-      const turn = line.splice(0, Math.min(turnMax, countMax - taken.length));
+      const [treeId, line] = this.#trees.entries().next().value as [TreeId, Line<T>];
+      const turn = line.take(Math.min(turnMax, countMax - taken.length));
       for (const item of turn) taken.push(item);
       this.#count -= turn.length;
       // The tree goes to the back of the round; an empty line leaves it.
       this.#trees.delete(treeId);
-      if (line.length > 0) this.#trees.set(treeId, line);
+      if (line.count > 0) this.#trees.set(treeId, line);
     }
     return taken;
   }
 
+  /** The line of a tree; undefined where nothing of it waits here. */
+  lineOf(treeId: TreeId): Line<T> | undefined {
+    return this.#trees.get(treeId);
+  }
+
+  /** The line with most items that may be sent away. */
+  longest(): Line<T> | undefined {
+    return longestOf(this.#trees.values());
+  }
+
+  /** Takes the newest item that may be sent away out of that line; undefined where none may. */
+  shedLongest(): T | undefined {
+    const line = this.longest();
+    const item = line?.shed();
+    if (line === undefined || item === undefined) return undefined;
+    this.#count -= 1;
+    if (line.count === 0) this.#trees.delete(item.treeId);
+    return item;
+  }
+
   /** Empties the room. */
   drain(): T[] {
-    const all = [...this.#trees.values()].flat();
+    const all = [...this.#trees.values()].flatMap((line) => [...line.items]);
     this.#trees.clear();
     this.#count = 0;
     return all;
   }
 
-  #line(treeId: TreeId): T[] {
+  #line(treeId: TreeId): Line<T> {
     let line = this.#trees.get(treeId);
     if (line === undefined) {
-      line = [];
+      line = new Line();
       this.#trees.set(treeId, line);
     }
     return line;
-  }
-
-  #shedFor(item: T): T {
-    let longest: T[] = [];
-    for (const line of this.#trees.values()) if (line.length > longest.length) longest = line;
-    const own = this.#trees.get(item.treeId)?.length ?? 0;
-    if (own + 1 >= longest.length) return item;
-    this.#count -= 1;
-    return longest.pop() as T;
   }
 }

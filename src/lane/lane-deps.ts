@@ -20,10 +20,15 @@ export interface LaneDeps {
   readonly gap?: () => LeaderGap | undefined;
   /** Where the writer can be reached, as far as known. */
   readonly leaderAddress: () => string;
-  /** Called when an append found another epoch. */
-  readonly onFenced: () => void;
+  /** Called when an append under `epoch` found another one. */
+  readonly onFenced: (epoch: number) => void;
   /** Called with every tree that was appended to, and by how many entries. */
   readonly onCommitted: (treeId: TreeId, entryCount: number) => void;
+  /**
+   * Brings the projection of a tree up to its journal, so that it can be loaded. Default: nothing does, and a tree too far
+   * behind is refused until somebody has.
+   */
+  readonly catchUp?: (treeId: TreeId) => Promise<void>;
   /** Why new work is refused for now; undefined where it isn't. */
   readonly overload: () => string | undefined;
   /** Default: nobody. */

@@ -4,7 +4,7 @@ import type { Command, CommandKind } from '../kernel/command.ts';
 import type { Reason } from '../kernel/refusal.ts';
 import type { Submitted, TreeBatch } from './batch.ts';
 
-/** What became of a batch: how its append ended (see lane.ts); `failed` stands for a fault that is neither race nor outage. */
+/** What became of a batch: how its append ended (see outcomes.ts); `failed` stands for a fault that is neither race nor outage. */
 export type BatchOutcome = 'committed' | 'fenced' | 'conflict' | 'key_exists' | 'unavailable' | 'failed';
 
 /** A batch that was appended, or was not. Times by the monotonic clock, in milliseconds. */

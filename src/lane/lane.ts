@@ -1,26 +1,24 @@
 // The single writer. Takes commands in fair order, decides a batch on cached state, appends it as one transaction, and only
-// then answers. While one append is in flight, arrivals gather into the next batch. Every way in which an append can end is
-// handled here and nowhere else:
-//   committed     the batch is final, everybody is answered
-//   fenced        another process is the writer: nothing was written, everybody is told
-//   conflict      a head had moved or the database asked for a retry: forget those trees, decide again, a bounded number of times
-//   key_exists    a key is in the journal already: find out what it answers, decide again
-//   unreachable   the outcome is unknown: append the same at the same heads until it is known, or give up and say so
-//   anything else the batch is taken apart and each command decided alone, so that only the one at fault fails
+// then answers. While one append is in flight, arrivals gather into the next batch. How much may wait is bounded here, wherever
+// it waits: in the queue, for records, or for a search. What the end of an append means is in outcomes.ts.
 import type { Answer } from '../kernel/answer.ts';
 import type { Command } from '../kernel/command.ts';
 import type { TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
-import { type AppendResult, StoreUnavailableError, type TreeAppend } from '../store/port.ts';
+import { StoreTimeoutError, StoreUnavailableError, type TreeAppend } from '../store/port.ts';
 import { Appender } from './appender.ts';
-import { CorruptTreeError, decideTree, isCorrupt, type Submitted, type TreeBatch } from './batch.ts';
-import { mergeMissing, needsOf } from './cached-tree.ts';
+import { CorruptTreeError, decideTree, type Submitted, type TreeBatch } from './batch.ts';
 import { FairQueue } from './fair-queue.ts';
-import { KeySearch } from './key-search.ts';
+import { isCorrupt } from './is-corrupt.ts';
+import { isSheddable, takesHold } from './is-sheddable.ts';
+import { KeySearch, type SearchArrival } from './key-search.ts';
 import type { LaneDeps } from './lane-deps.ts';
 import { type BatchOutcome, type LaneObserver, NO_LANE_OBSERVER } from './lane-observer.ts';
+import { mergeMissing, needsOf } from './missing.ts';
+import { Outcomes } from './outcomes.ts';
 import { Quarantines } from './quarantines.ts';
 import * as refusals from './refusals.ts';
+import { refuseAll } from './refuse-all.ts';
 import { TreeCache } from './tree-cache.ts';
 
 /** Commands in one transaction. Past this a larger batch saves nothing more and only makes its first command wait. */
@@ -29,21 +27,36 @@ const BATCH_COUNT_MAX = 1_024;
 /** Commands that one tree gives to a batch while others wait: four trees can flood before a fifth has to wait a batch. */
 const TURN_COUNT_MAX = 256;
 
-/** Commands that may wait. At 20,000 a second this is a bit over a second and a half of work; more would only time out. */
-const QUEUE_COUNT_MAX = 32_768;
+/**
+ * Commands that may wait, in the queue and for the store. At 20,000 a second this is a bit over a second and a half of work;
+ * more would only time out.
+ */
+const DEPTH_MAX = 32_768;
 
-/** How often a lost race is run again. Each loss means that somebody else got something done; five in a row are no luck. */
-const ATTEMPTS_MAX = 5;
+/**
+ * A Reserve or Extend that has waited longer is not decided any more. Clients give up within seconds, and a hold for one that
+ * is gone keeps money from others for a whole lease.
+ */
+const HOLD_WAIT_MAX_MS = 10_000;
+
+/** A command, or all of a tree, that failed by a fault of the program. */
+interface Failure {
+  readonly treeId: TreeId;
+  readonly items: readonly Submitted[];
+  readonly error: unknown;
+}
 
 /** See the head of this file. */
 export class Lane {
   readonly #deps: LaneDeps;
-  readonly #queue = new FairQueue<Submitted>(QUEUE_COUNT_MAX);
+  readonly #queue = new FairQueue<Submitted>();
+  /** Commands that are decided one by one, before all others. */
   readonly #alone: Submitted[] = [];
   readonly #quarantines: Quarantines;
   readonly cache: TreeCache;
   readonly #searches: KeySearch;
   readonly #appender: Appender;
+  readonly #outcomes: Outcomes;
   readonly #observer: LaneObserver;
   #state: 'idle' | 'running' = 'idle';
   #stopping = false;
@@ -53,10 +66,19 @@ export class Lane {
     this.#deps = deps;
     this.#observer = deps.observer ?? NO_LANE_OBSERVER;
     const wake = () => this.#wake();
-    this.cache = new TreeCache(deps.store, wake);
+    this.cache = new TreeCache({ store: deps.store, onArrival: wake, catchUp: deps.catchUp });
     this.#searches = new KeySearch(deps.store, wake);
     this.#quarantines = new Quarantines(deps);
     this.#appender = new Appender(deps);
+    this.#outcomes = new Outcomes({
+      deps,
+      observer: this.#observer,
+      putBack: (treeId, items) => this.#putBack(treeId, items),
+      cache: this.cache,
+      searches: this.#searches,
+      reset: () => this.reset(),
+      takeAll: () => this.#takeAll(),
+    });
   }
 
   /** Commands that were let in and are not answered yet, those of the batch in flight left out. */
@@ -76,24 +98,25 @@ export class Lane {
 
   /** See Coordinator.submit. */
   submit(command: Command): Promise<Answer> {
-    const refusal = this.#refusalAtTheDoor(command);
+    const sheddable = isSheddable(command);
+    const refusal = this.#refusalAtTheDoor(command) ?? this.#makeRoomFor(command, sheddable);
     if (refusal !== undefined) {
       this.#observer.refused(command.kind, refusal.reason);
       return Promise.resolve(refusal);
     }
     this.#observer.submitted?.(command);
     return new Promise((resolve, reject) => {
-      const item: Submitted = {
+      this.#queue.push({
         treeId: command.treeId,
         command,
         resolve,
         reject,
+        sheddable,
+        alone: false,
         attempts: 0,
-        keyChecked: false,
+        searchedFor: undefined,
         sinceMs: this.#deps.monotonicMs(),
-      };
-      const shed = this.#queue.push(item);
-      if (shed !== undefined) this.#refuse([shed], refusals.overloaded('too many commands wait'));
+      });
       this.#wake();
     });
   }
@@ -121,6 +144,23 @@ export class Lane {
     const overload = this.#deps.overload();
     // Ending work is never refused for load: it is what makes room.
     if (overload !== undefined && command.kind === 'Reserve') return refusals.overloaded(overload);
+    return undefined;
+  }
+
+  // Where the room is full, the newest command of the tree that has most of them waiting has to go, which may be this one:
+  // whoever floods is sent away, not whoever comes last. What ends work goes only where all that waits does.
+  #makeRoomFor({ treeId }: Command, sheddable: boolean): Refusal | undefined {
+    if (this.depth < DEPTH_MAX) return undefined;
+    const rooms = [this.#queue, this.cache, this.#searches];
+    const lines = rooms.map((room) => room.longest()?.sheddableCount ?? 0);
+    const longestCount = Math.max(...lines);
+    const ownCount =
+      (this.#queue.lineOf(treeId)?.sheddableCount ?? 0) + (this.cache.lineOf(treeId)?.sheddableCount ?? 0);
+    const isOwn = sheddable && ownCount + 1 >= longestCount;
+    const shed = isOwn ? undefined : rooms[lines.indexOf(longestCount)]?.shedLongest();
+    const refusal = refusals.overloaded('too many commands wait');
+    if (shed === undefined) return refusal;
+    refuseAll(this.#observer, [shed], refusal);
     return undefined;
   }
 
@@ -164,7 +204,7 @@ export class Lane {
 
   async #decideAndAppend(items: readonly Submitted[]): Promise<void> {
     const takenMs = this.#deps.monotonicMs();
-    const batches = this.#decide(items);
+    const batches = this.#decide(this.#withoutLate(items, takenMs));
     const live = batches.filter((batch) => batch.answered.length > 0 || batch.entries.length > 0);
     if (live.length === 0) return;
     const appends = live
@@ -172,8 +212,7 @@ export class Lane {
       .map((batch): TreeAppend => ({ treeId: batch.tree.treeId, expected: batch.tree.head, entries: batch.entries }));
     const epoch = this.#deps.epoch();
     if (epoch === undefined) {
-      this.#takeBack(live);
-      this.#answerAll(live, refusals.notLeader(this.#deps.leaderAddress()));
+      this.#outcomes.notLeader(live);
       return;
     }
     const appendMs = this.#deps.monotonicMs();
@@ -182,18 +221,25 @@ export class Lane {
     try {
       const result = await this.#appender.append(epoch, appends);
       ended(result.outcome);
-      this.#conclude(live, result);
+      this.#outcomes.known(live, epoch, result);
     } catch (error) {
       ended(error instanceof StoreUnavailableError ? 'unavailable' : 'failed');
-      this.#takeBack(live);
-      for (const { tree } of live) this.cache.drop(tree.treeId);
-      if (error instanceof StoreUnavailableError) this.#storeIsDown(live, error);
-      else this.#takeApart(live, error);
+      this.#outcomes.failed(live, error);
     }
+  }
+
+  #withoutLate(items: readonly Submitted[], nowMs: number): readonly Submitted[] {
+    const cutMs = nowMs - HOLD_WAIT_MAX_MS;
+    const isLate = (item: Submitted): boolean => item.sinceMs < cutMs && takesHold(item.command);
+    // The usual case copies nothing.
+    if (!items.some(isLate)) return items;
+    refuseAll(this.#observer, items.filter(isLate), refusals.overloaded('the command waited too long'));
+    return items.filter((item) => !isLate(item));
   }
 
   #decide(items: readonly Submitted[]): TreeBatch[] {
     const batches: TreeBatch[] = [];
+    const failures: Failure[] = [];
     const nowMs = this.#deps.clock.nowMs();
     for (const [treeId, own] of groupByTree(items)) {
       const tree = this.cache.get(treeId);
@@ -210,123 +256,50 @@ export class Lane {
       try {
         const batch = decideTree(tree, own, context);
         this.#setAside(batch);
+        for (const { item, error } of batch.failed) failures.push({ treeId, items: [item], error });
         batches.push(batch);
       } catch (error) {
         if (error instanceof CorruptTreeError) this.#refuseCorrupt(treeId, own, error);
-        else this.#failTree(treeId, own, error);
+        else {
+          this.cache.drop(treeId);
+          failures.push({ treeId, items: own, error });
+        }
       }
     }
+    this.#fail(failures);
     return batches;
   }
 
-  // Commands of a batch that can't be answered with it.
-  #setAside(batch: TreeBatch): void {
-    const { treeId } = batch.tree;
-    for (const { item, error } of batch.failed) {
-      this.#deps.log('error', 'a command failed', { treeId, command: item.command.kind, error });
-      item.reject(error);
-    }
-    if (batch.parked.length > 0) {
-      const missing = mergeMissing(batch.parked.map((parked) => parked.missing));
+  // Commands of a batch that have to wait for something.
+  #setAside({ tree, parked, unsearched }: TreeBatch): void {
+    if (parked.length > 0) {
+      const missing = mergeMissing(parked.map((each) => each.missing));
       this.cache.park(
-        treeId,
-        batch.parked.map(({ item }) => item),
+        tree.treeId,
+        parked.map(({ item }) => item),
         missing,
       );
     }
-    if (batch.unsearched.length > 0) this.#searches.search(treeId, batch.unsearched);
+    if (unsearched.length > 0) this.#searches.search(tree, unsearched);
   }
 
-  #conclude(live: readonly TreeBatch[], result: AppendResult): void {
-    switch (result.outcome) {
-      case 'committed':
-        this.#committed(live, result.heads);
-        return;
-      case 'fenced':
-        this.#takeBack(live);
-        this.reset();
-        this.#deps.onFenced();
-        this.#answerAll(live, refusals.notLeader(this.#deps.leaderAddress()));
-        return;
-      case 'conflict':
-        this.#takeBack(live);
-        for (const { tree, entries } of live) if (entries.length > 0) this.cache.drop(tree.treeId);
-        this.#tryAgain(live);
-        return;
-      case 'key_exists':
-        this.#takeBack(live);
-        for (const { tree, answered, deferred } of live) {
-          const unchecked = answered.map(({ item }) => item);
-          if (unchecked.length > 0) this.#searches.search(tree.treeId, unchecked);
-          this.#queue.putBack(tree.treeId, deferred);
-        }
-    }
+  // One line for all of them: a thousand would hold up the lane for as long as it takes to write them.
+  #fail(failures: readonly Failure[]): void {
+    const [first] = failures;
+    if (first === undefined) return;
+    const items = failures.flatMap((failure) => failure.items);
+    const { treeId, error } = first;
+    this.#deps.log('error', 'commands failed', {
+      commands: items.length,
+      trees: new Set(failures.map((failure) => failure.treeId)).size,
+      first: { treeId, command: first.items[0]?.command.kind },
+      error,
+    });
+    for (const failure of failures) for (const item of failure.items) item.reject(failure.error);
   }
 
-  #committed(live: readonly TreeBatch[], heads: readonly { seq: number; hash: string; atMs: number }[]): void {
-    let at = 0;
-    for (const { tree, entries } of live) {
-      if (entries.length === 0) continue;
-      const head = heads[at++];
-      if (head === undefined) throw new Error('a committed append names every head');
-      tree.committed(head, entries);
-      tree.state.evictRemembered(this.cache.rememberedCountMax);
-      this.#deps.onCommitted(tree.treeId, entries.length);
-    }
-    for (const { tree, answered, deferred } of live) {
-      for (const { item, answer } of answered) item.resolve(answer);
-      this.#queue.putBack(tree.treeId, deferred);
-    }
-    this.cache.trim();
-  }
-
-  // Refuses without a decision.
   #refuse(items: readonly Submitted[], refusal: Refusal): void {
-    for (const { command, resolve } of items) {
-      this.#observer.refused(command.kind, refusal.reason);
-      resolve(refusal);
-    }
-  }
-
-  #takeBack(live: readonly TreeBatch[]): void {
-    for (const { tree } of live) tree.state.rollback();
-  }
-
-  #answerAll(live: readonly TreeBatch[], refusal: Refusal): void {
-    for (const batch of live) this.#refuse(itemsOf(batch), refusal);
-  }
-
-  #tryAgain(live: readonly TreeBatch[]): void {
-    for (const batch of live) {
-      const again: Submitted[] = [];
-      for (const item of itemsOf(batch)) {
-        item.attempts += 1;
-        if (item.attempts < ATTEMPTS_MAX) again.push(item);
-        else this.#refuse([item], refusals.contention());
-      }
-      this.#queue.putBack(batch.tree.treeId, again);
-    }
-  }
-
-  #storeIsDown(live: readonly TreeBatch[], error: StoreUnavailableError): void {
-    this.#deps.log('error', 'the store does not answer', { error });
-    this.#answerAll(live, refusals.storeUnavailable());
-    this.#refuse(this.#takeAll(), refusals.storeUnavailable());
-  }
-
-  // A fault that is neither a race nor an outage. One command alone is refused with it; several are decided one by one.
-  #takeApart(live: readonly TreeBatch[], error: unknown): void {
-    const items = live.flatMap(itemsOf);
-    this.#deps.log('error', 'a batch failed', { commands: items.length, error });
-    if (live.length === 1 && items.length === 1) items[0]?.reject(error);
-    else this.#alone.push(...items);
-  }
-
-  // A fault that is not in the tree's records: its commands fail with it, and the next ones start from the store.
-  #failTree(treeId: TreeId, items: readonly Submitted[], error: unknown): void {
-    this.#deps.log('error', 'commands on a tree failed', { treeId, error });
-    this.cache.drop(treeId);
-    for (const item of items) item.reject(error);
+    refuseAll(this.#observer, items, refusal);
   }
 
   #refuseCorrupt(treeId: TreeId, items: readonly Submitted[], error: Error): void {
@@ -341,44 +314,64 @@ export class Lane {
   }
 
   #takeArrivals(): void {
+    const failures: Failure[] = [];
     const { ready, failed, quarantined } = this.cache.takeArrivals();
-    for (const { treeId, items } of ready) this.#queue.putBack(treeId, items);
-    for (const { treeId, items, error } of failed) this.#loadFailed(treeId, items, error);
+    for (const { treeId, items } of ready) this.#putBack(treeId, items);
+    for (const failure of failed) this.#readFailed(failure, failures);
     for (const { treeId, items, why } of quarantined) {
       this.#quarantines.note(treeId, why);
       this.#refuse(items, refusals.treeQuarantined(treeId, why));
     }
-    for (const { treeId, items, outcome } of this.#searches.takeArrivals()) {
-      if ('error' in outcome) {
-        this.#loadFailed(treeId, items, outcome.error);
-        continue;
-      }
-      const tree = this.cache.get(treeId);
-      if (tree !== undefined) {
-        for (const entry of outcome.found) if (entry.key !== undefined) tree.state.remember(entry.key.digest, entry);
-        tree.state.commit();
-        for (const item of items) item.keyChecked = true;
-      }
-      this.#queue.putBack(treeId, items);
+    for (const arrival of this.#searches.takeArrivals()) {
+      const { tree, items, outcome } = arrival;
+      if ('error' in outcome) this.#readFailed({ treeId: tree.treeId, items, error: outcome.error }, failures);
+      else this.#searched(arrival, outcome.found);
     }
+    this.#fail(failures);
   }
 
-  #loadFailed(treeId: TreeId, items: readonly Submitted[], error: unknown): void {
+  #searched(
+    { tree, items }: SearchArrival,
+    entries: Extract<SearchArrival['outcome'], { found: unknown }>['found'],
+  ): void {
+    // Otherwise the tree was forgotten meanwhile, and others may have written to it since: the commands are judged afresh.
+    if (this.cache.get(tree.treeId) === tree) {
+      const found = new Set<string>();
+      for (const entry of entries) {
+        if (entry.key === undefined) continue;
+        tree.state.remember(entry.key.digest, entry);
+        found.add(entry.key.digest);
+      }
+      tree.state.commit();
+      for (const item of items) if (!found.has(item.command.key?.digest ?? '')) item.searchedFor = tree;
+    }
+    this.#putBack(tree.treeId, items);
+  }
+
+  #putBack(treeId: TreeId, items: readonly Submitted[]): void {
+    const company = items.some(({ alone }) => alone) ? items.filter(({ alone }) => !alone) : items;
+    if (company !== items) this.#alone.push(...items.filter(({ alone }) => alone));
+    this.#queue.putBack(treeId, company);
+  }
+
+  // Only where the store itself is gone is it everybody's: a read that took too long is felt by those who waited for it.
+  #readFailed(failure: Failure, failures: Failure[]): void {
+    const { treeId, items, error } = failure;
     if (error instanceof StoreUnavailableError) {
-      this.#appender.readFailed();
+      if (!(error instanceof StoreTimeoutError)) this.#appender.readFailed();
       this.#refuse(items, refusals.storeUnavailable());
-    } else if (isCorrupt(error)) this.#refuseCorrupt(treeId, items, error);
-    else this.#failTree(treeId, items, error);
+      return;
+    }
+    if (isCorrupt(error)) this.#refuseCorrupt(treeId, items, error);
+    else {
+      this.cache.drop(treeId);
+      failures.push(failure);
+    }
   }
 
   #takeAll(): Submitted[] {
     return [...this.#queue.drain(), ...this.#alone.splice(0), ...this.cache.drain(), ...this.#searches.drain()];
   }
-}
-
-// Commands that wait for this batch: those decided in it, and those for which there were too many lapses to record first.
-function itemsOf({ answered, deferred }: TreeBatch): Submitted[] {
-  return [...answered.map(({ item }) => item), ...deferred];
 }
 
 function groupByTree(items: readonly Submitted[]): Map<TreeId, Submitted[]> {

@@ -52,7 +52,7 @@ export class Loop {
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
-    for (;;) {
+    while (!signal.aborted) {
       await this.#options.sleep(Math.max(PAUSE_MIN_MS, this.#options.pauseMs()), signal);
       if (signal.aborted) return;
       try {
@@ -66,7 +66,7 @@ export class Loop {
 
   #succeeded(): void {
     if (this.#failureCount > 1)
-      this.#options.log('info', 'over: ' + this.#options.failure, { rounds: this.#failureCount });
+      this.#options.log('info', `over: ${this.#options.failure}`, { rounds: this.#failureCount });
     this.#failureCount = 0;
   }
 

@@ -1,18 +1,29 @@
 // Which trees are in memory, and the loads that bring what is not. Loads run off the lane: while one is under way its
 // commands wait here and the lane goes on with others. What a load brought is taken in between two batches.
 import type { TreeId } from '../kernel/names.ts';
-import type { Loaded, LoadRequest, Store } from '../store/port.ts';
+import { type Loaded, type LoadRequest, type Store, StoreTimeoutError } from '../store/port.ts';
 import type { Submitted } from './batch.ts';
-import { CachedTree, type Missing } from './cached-tree.ts';
+import { CacheBounds } from './cache-bounds.ts';
+import { CachedTree } from './cached-tree.ts';
+import { Line, longestOf } from './line.ts';
+import type { Missing } from './missing.ts';
 
-/** Live reservations that one load brings at the most: about 1 MB of rows, read in a few milliseconds. */
+/** Live reservations that the first load of a tree brings at the most, those that lapse next: enough for one that is looked at
+ * once, at a tenth of what a full page costs. */
+const LEASE_PAGE_FIRST = 200;
+
+/** Live reservations that a further load brings at the most: about 1 MB of rows, read in a few milliseconds. */
 const LEASE_PAGE = 2_000;
 
 /** Trees kept in memory; an idle one costs a few kilobytes. */
 const TREE_COUNT_MAX = 20_000;
 
-/** Answers remembered in memory over all trees, about 1 KB each; the store knows all of them. */
-const REMEMBERED_COUNT_MAX = 50_000;
+/** Trees that don't exist, kept apart so that a caller who makes up names drives no real tree out. An entry costs about a
+ * kilobyte and saves a read of the store for one who asks again at once. */
+const ABSENT_TREE_COUNT_MAX = 1_000;
+
+/** How often a tree whose tail is too long is caught up and loaded again. Once is enough unless somebody else writes to it. */
+const CATCH_UP_ATTEMPTS_MAX = 3;
 
 /** Number of a tree's first budget. */
 const ROOT_NO = 1;
@@ -22,12 +33,22 @@ interface TreeLoad {
   readonly asked: Missing;
   /** Whether it brings the entries that are not projected yet, and so can stand alone. */
   readonly withTail: boolean;
-  readonly items: Submitted[];
-  /** What the next load of this tree asks for. */
-  readonly next: Submitted[];
+  /** Those it was made for, then those that came meanwhile; what these miss is asked for next. */
+  readonly waiting: Line<Submitted>;
   outcome: { readonly loaded: Loaded } | { readonly error: unknown } | undefined;
   /** What it brings was read before everything was forgotten. */
   stale: boolean;
+}
+
+/** What the cache works with. */
+export interface TreeCacheDeps {
+  readonly store: Store;
+  /** Called when a load has come back and the lane should look. */
+  readonly onArrival: () => void;
+  /** Brings the projection of a tree up to its journal. Default: nothing does, and a tree too far behind is not loaded. */
+  readonly catchUp?: ((treeId: TreeId) => Promise<void>) | undefined;
+  /** Default: see CacheBounds. */
+  readonly bounds?: CacheBounds;
 }
 
 /** What became of commands that waited. */
@@ -50,17 +71,19 @@ export interface Arrivals {
 
 /** The cache of trees. */
 export class TreeCache {
-  readonly #store: Store;
-  readonly #onArrival: () => void;
+  readonly #deps: TreeCacheDeps;
+  readonly #bounds: CacheBounds;
+  /** Those not used for longest first. */
   readonly #trees = new Map<TreeId, CachedTree>();
+  /** Trees without an entry, oldest first. */
+  readonly #absent = new Map<TreeId, CachedTree>();
   readonly #loads = new Map<TreeId, TreeLoad>();
   readonly #arrived: TreeId[] = [];
   #parkedCount = 0;
 
-  /** `onArrival` is called when a load has come back and the lane should look. */
-  constructor(store: Store, onArrival: () => void) {
-    this.#store = store;
-    this.#onArrival = onArrival;
+  constructor(deps: TreeCacheDeps) {
+    this.#deps = deps;
+    this.#bounds = deps.bounds ?? new CacheBounds();
   }
 
   /** Commands that wait for records. */
@@ -78,40 +101,70 @@ export class TreeCache {
   /** The tree, if it is in memory; marks it as the one used last. */
   get(treeId: TreeId): CachedTree | undefined {
     const tree = this.#trees.get(treeId);
-    if (tree !== undefined) {
-      this.#trees.delete(treeId);
-      this.#trees.set(treeId, tree);
-    }
+    if (tree === undefined) return this.#absent.get(treeId);
+    this.#trees.delete(treeId);
+    this.#trees.set(treeId, tree);
     return tree;
   }
 
   /** The tree, if it is in memory; not marked as used. */
   peek(treeId: TreeId): CachedTree | undefined {
-    return this.#trees.get(treeId);
+    return this.#trees.get(treeId) ?? this.#absent.get(treeId);
   }
 
   /** Forgets a tree whose state is not known for certain any more. */
   drop(treeId: TreeId): void {
+    const tree = this.#trees.get(treeId);
+    if (tree !== undefined) this.#bounds.drop(tree);
     this.#trees.delete(treeId);
+    this.#absent.delete(treeId);
   }
 
   /** Forgets all trees, and whatever loads under way bring. Commands go on waiting for them, and then ask again. */
   reset(): void {
     this.#trees.clear();
+    this.#absent.clear();
+    this.#bounds.clear();
     for (const load of this.#loads.values()) load.stale = true;
   }
 
-  /** Lets commands wait for what they miss; `missing` undefined asks for the tree itself. */
-  park(treeId: TreeId, items: readonly Submitted[], missing: Missing | undefined): void {
+  /** Notes that a batch of a tree was made final. */
+  committed(tree: CachedTree): void {
+    const { treeId } = tree;
+    if (this.#absent.get(treeId) === tree) {
+      this.#absent.delete(treeId);
+      this.#trees.set(treeId, tree);
+    }
+    if (this.#trees.get(treeId) === tree) this.#bounds.note(tree);
+  }
+
+  /** Lets commands wait for what they miss. */
+  park(treeId: TreeId, items: readonly Submitted[], missing: Missing): void {
     this.#parkedCount += items.length;
-    const load = this.#loads.get(treeId);
-    if (load !== undefined) load.next.push(...items);
-    else this.#start(treeId, [...items], missing);
+    const load = this.#loads.get(treeId) ?? this.#start(treeId, missing);
+    for (const item of items) load.waiting.push(item);
+  }
+
+  /** The commands that wait for records of a tree; undefined where there are none. */
+  lineOf(treeId: TreeId): Line<Submitted> | undefined {
+    return this.#loads.get(treeId)?.waiting;
+  }
+
+  /** The line with most commands that may be sent away. */
+  longest(): Line<Submitted> | undefined {
+    return longestOf([...this.#loads.values()].map(({ waiting }) => waiting));
+  }
+
+  /** Takes the newest command that may be sent away out of that line; undefined where none may. */
+  shedLongest(): Submitted | undefined {
+    const item = this.longest()?.shed();
+    if (item !== undefined) this.#parkedCount -= 1;
+    return item;
   }
 
   /** Everything that waits, taken out. */
   drain(): Submitted[] {
-    const all = [...this.#loads.values()].flatMap((load) => [...load.items, ...load.next]);
+    const all = [...this.#loads.values()].flatMap(({ waiting }) => [...waiting.items]);
     this.#loads.clear();
     this.#arrived.length = 0;
     this.#parkedCount = 0;
@@ -120,15 +173,15 @@ export class TreeCache {
 
   /** Takes in what has come back. Only between batches. */
   takeArrivals(): Arrivals {
-    const ready: { treeId: TreeId; items: Submitted[] }[] = [];
-    const failed: { items: Submitted[]; treeId: TreeId; error: unknown }[] = [];
-    const quarantined: { items: Submitted[]; treeId: TreeId; why: string }[] = [];
+    const ready: { treeId: TreeId; items: readonly Submitted[] }[] = [];
+    const failed: { items: readonly Submitted[]; treeId: TreeId; error: unknown }[] = [];
+    const quarantined: { items: readonly Submitted[]; treeId: TreeId; why: string }[] = [];
     for (const treeId of this.#arrived.splice(0)) {
       const load = this.#loads.get(treeId);
       if (load?.outcome === undefined) continue;
       this.#loads.delete(treeId);
-      this.#parkedCount -= load.items.length + load.next.length;
-      const items = [...load.items, ...load.next];
+      const { items } = load.waiting;
+      this.#parkedCount -= items.length;
       if ('error' in load.outcome) failed.push({ items, treeId, error: load.outcome.error });
       else if (load.outcome.loaded.quarantine === undefined) {
         try {
@@ -144,59 +197,71 @@ export class TreeCache {
 
   /** Forgets what has not been used for longest, down to the bounds. Only between batches. */
   trim(): void {
-    if (this.#trees.size > TREE_COUNT_MAX) {
-      for (const [treeId, tree] of this.#trees) {
-        if (this.#trees.size <= TREE_COUNT_MAX) break;
-        if (tree.tail.length === 0 && !this.#loads.has(treeId)) this.#trees.delete(treeId);
-      }
+    this.#bounds.trim(this.#trees.values());
+    for (const treeId of this.#absent.keys()) {
+      if (this.#absent.size <= ABSENT_TREE_COUNT_MAX) break;
+      this.#absent.delete(treeId);
     }
-  }
-
-  /** Answers that one tree may keep in memory now. */
-  get rememberedCountMax(): number {
-    return Math.max(256, Math.floor(REMEMBERED_COUNT_MAX / Math.max(1, this.#trees.size)));
+    if (this.#trees.size <= TREE_COUNT_MAX) return;
+    for (const [treeId, tree] of this.#trees) {
+      if (this.#trees.size <= TREE_COUNT_MAX) break;
+      if (tree.tail.length === 0 && !this.#loads.has(treeId)) this.drop(treeId);
+    }
   }
 
   // A load that can't be joined is not taken in: the projection went back (an operator rebuilds it) or is ahead (somebody
   // else has written). Only a new load of the tree as a whole can tell; its commands miss their records and ask for it.
   #takeIn(treeId: TreeId, loaded: Loaded, asked: Missing, withTail: boolean): void {
-    const known = this.#trees.get(treeId);
+    const known = this.peek(treeId);
     if (known !== undefined) {
-      if (!known.install(loaded, asked)) this.#trees.delete(treeId);
+      if (known.install(loaded, asked)) this.committed(known);
+      else this.drop(treeId);
       return;
     }
     if (!withTail) return;
     const tree = new CachedTree(treeId, loaded);
+    this.#absent.set(treeId, tree);
+    // Of one that does not exist nothing has to be noted: no name is in it.
+    if (tree.head.seq === 0) return;
     tree.noteAbsent(asked);
-    this.#trees.set(treeId, tree);
+    this.committed(tree);
   }
 
-  #start(treeId: TreeId, items: Submitted[], missing: Missing | undefined): void {
-    const cached = this.#trees.get(treeId);
-    const asked = missing ?? { paths: [], reservationIds: [], leases: true };
-    const withTail = cached === undefined;
-    const load: TreeLoad = { asked, withTail, items, next: [], outcome: undefined, stale: false };
+  #start(treeId: TreeId, asked: Missing): TreeLoad {
+    const known = this.peek(treeId);
+    const withTail = known === undefined;
+    const load: TreeLoad = { asked, withTail, waiting: new Line(), outcome: undefined, stale: false };
     this.#loads.set(treeId, load);
+    const leases = withTail
+      ? { afterReclaimMs: Number.NEGATIVE_INFINITY, countMax: LEASE_PAGE_FIRST }
+      : { afterReclaimMs: known.leasesThroughMs, countMax: LEASE_PAGE };
     const request: LoadRequest = {
       treeId,
       paths: asked.paths,
       reservationIds: asked.reservationIds,
-      leases:
-        cached !== undefined && !asked.leases
-          ? undefined
-          : { afterReclaimMs: cached?.leasesThroughMs ?? Number.NEGATIVE_INFINITY, countMax: LEASE_PAGE },
-      withTail: load.withTail,
+      leases: withTail || asked.leases ? leases : undefined,
+      withTail,
     };
-    this.#store.load(request).then(
+    this.#read(request).then(
       (loaded) => this.#arrive(treeId, load, { loaded }),
       (error: unknown) => this.#arrive(treeId, load, { error }),
     );
+    return load;
+  }
+
+  async #read(request: LoadRequest): Promise<Loaded> {
+    for (let attempt = 1; attempt <= CATCH_UP_ATTEMPTS_MAX; attempt += 1) {
+      const loaded = await this.#deps.store.load(request);
+      if (loaded.tailTooLong === undefined || loaded.quarantine !== undefined) return loaded;
+      await this.#deps.catchUp?.(request.treeId);
+    }
+    throw new StoreTimeoutError(`the projection of tree ${request.treeId} is too far behind to load it`);
   }
 
   #arrive(treeId: TreeId, load: TreeLoad, outcome: NonNullable<TreeLoad['outcome']>): void {
     if (this.#loads.get(treeId) !== load) return;
     load.outcome = outcome;
     this.#arrived.push(treeId);
-    this.#onArrival();
+    this.#deps.onArrival();
   }
 }

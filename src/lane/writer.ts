@@ -160,7 +160,10 @@ export class Writer {
     const { store, holder, storeClock, log } = this.#deps;
     if (storeClock === undefined) return;
     const differenceMs = Math.round(storeClock.refusedJumpMs);
-    log('error', "the clock stays away from the database's; it is tied anew under a new epoch", { epoch, differenceMs });
+    log('error', "the clock stays away from the database's; it is tied anew under a new epoch", {
+      epoch,
+      differenceMs,
+    });
     this.#astrayFromMs = storeClock.nowMs();
     this.#lose();
     try {

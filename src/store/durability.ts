@@ -1,5 +1,5 @@
-// "Acknowledged means durable" rests on settings of the server that an operator can turn off. Checked before the first
-// append, since nothing would tell afterwards.
+// "Acknowledged means durable" rests on settings of the server that an operator can turn off, also while it runs. Checked
+// before the first append and again from time to time, since nothing else would tell.
 import type { Sql } from './sql-client.ts';
 
 /** Thrown where the server could lose a commit that it acknowledged, or can't keep the journal's bytes as they are. */

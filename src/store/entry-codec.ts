@@ -33,6 +33,17 @@ export function decodeEntries(text: string, personalOf: (seq: number) => Persona
   return arrayOf(parseStored(text)).map((entry) => decodeEntry(entry, context));
 }
 
+/** Reads the entries at these places of a row, counted from 0, and no others. Throws CorruptJournalError. */
+export function decodePicked(
+  text: string,
+  places: readonly number[],
+  personalOf: (seq: number) => PersonalRow | undefined,
+): Entry[] {
+  const context: DecodeContext = { personalOf, accounts: undefined };
+  const entries = arrayOf(parseStored(text));
+  return places.map((place) => decodeEntry(entries[place], context));
+}
+
 /**
  * SHA-256 of a row, in hex, chained to `prevHash` (hex). Over: the hash before (32 bytes), the length of the tree's id
  * (int32), the tree's id, first and last sequence and milliseconds (int64 each), the text in UTF-8; integers big-endian.

@@ -44,6 +44,17 @@ export interface TreeChanges {
   readonly reservations: ReadonlyMap<ReservationId, ReservationRow>;
 }
 
+/** Of a tree without entries. No tree is projected to -1, so that the guard lets nothing of it pass. */
+export const NO_CHANGES: TreeChanges = {
+  fromSeq: -1,
+  toSeq: -1,
+  atMs: 0,
+  budgetNoMax: 0,
+  budgets: new Map(),
+  counters: new Map(),
+  reservations: new Map(),
+};
+
 /** Folds entries that follow each other, at least one. */
 export function foldChanges(entries: readonly Entry[]): TreeChanges {
   const fold = new Fold();

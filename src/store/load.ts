@@ -3,7 +3,7 @@ import { type BudgetPath, chainOf } from '../kernel/names.ts';
 import { checkChainOf } from './check-chain.ts';
 import { decodeEntries } from './entry-codec.ts';
 import { textArray } from './pg-array.ts';
-import { GENESIS_HASH, type Loaded, type LoadRequest } from './port.ts';
+import { GENESIS_HASH, type Loaded, type LoadRequest, TAIL_COUNT_MAX } from './port.ts';
 import { budgetStateOf, personalLookup, reservationsOf } from './projected-rows.ts';
 import type { Runs } from './sql-client.ts';
 
@@ -18,8 +18,8 @@ interface LoadRow {
   readonly reservations: readonly unknown[] | null;
   readonly leases_through_ms: string | null;
   readonly tail: string | null;
-  readonly tail_personal: readonly unknown[] | null;
   readonly tail_chain: readonly unknown[] | null;
+  readonly tail_personal: readonly unknown[] | null;
 }
 
 /** Loads records of a tree. See Store.load. Throws CorruptJournalError where stored bytes can't be read. */
@@ -27,12 +27,9 @@ export async function loadTree(client: Runs, request: LoadRequest): Promise<Load
   const paths = new Set<BudgetPath>();
   for (const path of request.paths) for (const ancestor of chainOf(path)) paths.add(ancestor);
   const row = await client.run(async (sql) => {
-    const [only] = await sql<[LoadRow]>`
-      SELECT l.*, CASE WHEN l.tail IS NOT NULL THEN budgetd.journal_chain(${request.treeId},
-          coalesce(l.projected_seq, 0), cardinality(string_to_array(l.tail, E'\\n'))) END AS tail_chain
-      FROM budgetd.load_tree(${request.treeId}, ${textArray([...paths])},
-        ${textArray(request.reservationIds)}, ${afterReclaimMs(request)}, ${request.leases?.countMax ?? 0},
-        ${request.withTail}) AS l`;
+    const [only] = await sql<[LoadRow]>`SELECT * FROM budgetd.load_tree(${request.treeId}, ${textArray([...paths])},
+      ${textArray(request.reservationIds)}, ${afterReclaimMs(request)}, ${request.leases?.countMax ?? 0},
+      ${request.withTail ? TAIL_COUNT_MAX : 0})`;
     return only;
   });
   const projectedSeq = Number(row.projected_seq ?? 0);
@@ -48,6 +45,8 @@ export async function loadTree(client: Runs, request: LoadRequest): Promise<Load
     reservations: reservationsOf(row.reservations ?? []),
     leasesThroughMs: request.leases && Number(row.leases_through_ms ?? Number.MAX_SAFE_INTEGER),
     tail: tailOf(request.treeId, row, projectedSeq),
+    ...(request.withTail &&
+      Number(row.head_seq ?? 0) - projectedSeq > TAIL_COUNT_MAX && { tailTooLong: true as const }),
     quarantine: row.quarantine ?? undefined,
   };
 }

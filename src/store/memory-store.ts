@@ -14,6 +14,7 @@ import {
   type LoadRequest,
   type Store,
   StoreUnavailableError,
+  TAIL_COUNT_MAX,
   type TreeAppend,
   type WriterLease,
 } from './port.ts';
@@ -65,7 +66,7 @@ export function createMemoryStore(
     async findKeys(treeId, digests) {
       up();
       const tree = database.tree(treeId);
-      const seqs = digests.flatMap((digest) => tree.keys.get(digest) ?? []);
+      const seqs = [...new Set(digests)].flatMap((digest) => tree.keys.get(digest) ?? []);
       return seqs.flatMap((seq) => tree.entriesAfter(seq - 1, 1).slice(0, 1));
     },
     async readEntries(treeId, afterSeq, countMax) {
@@ -82,10 +83,12 @@ export function createMemoryStore(
       }
       return projected;
     },
-    async unprojectedTrees(countMax) {
+    async unprojectedTrees(countMax, after) {
       up();
       return [...database.trees.values()]
         .filter((tree) => tree.head.seq > tree.projectedSeq && tree.quarantine === undefined)
+        .filter((tree) => after === undefined || tree.treeId > after)
+        .sort((a, b) => (a.treeId < b.treeId ? -1 : 1))
         .slice(0, countMax)
         .map(({ treeId, projectedSeq }) => ({ treeId, projectedSeq }));
     },
@@ -123,6 +126,7 @@ function load(database: MemoryDatabase, request: LoadRequest): Loaded {
     for (const lease of leases) if (lease.figures.reclaimMs <= leasesThroughMs) ids.add(lease.id);
   }
   const reservations = [...ids].flatMap((id) => tree.reservation(id) ?? []);
+  const isTooLong = request.withTail && tree.head.seq - tree.projectedSeq > TAIL_COUNT_MAX;
   const paths = new Set<string>(request.paths.flatMap((path) => chainOf(path)));
   const nos = new Set(reservations.flatMap(({ accounts }) => accounts.map((account) => account.budgetNo)));
   return {
@@ -132,7 +136,8 @@ function load(database: MemoryDatabase, request: LoadRequest): Loaded {
     budgets: tree.budgets().filter(({ def }) => paths.has(def.path) || nos.has(def.no)),
     reservations,
     leasesThroughMs,
-    tail: request.withTail ? tree.entriesAfter(tree.projectedSeq, Number.MAX_SAFE_INTEGER) : [],
+    tail: request.withTail && !isTooLong ? tree.entriesAfter(tree.projectedSeq, Number.MAX_SAFE_INTEGER) : [],
+    ...(isTooLong && { tailTooLong: true as const }),
     quarantine: tree.quarantine,
   };
 }

@@ -12,6 +12,12 @@ export function scalarArray(values: readonly (number | bigint | boolean | undefi
 }
 
 const ESCAPED = /["\\]/g;
+const PLAIN = /^[0-9A-Za-z ._/-]*$/;
+
+/** A string as an element of an array literal. */
+export function quoted(text: string): string {
+  return PLAIN.test(text) ? `"${text}"` : `"${text.replace(ESCAPED, '\\$&')}"`;
+}
 
 /** An array of strings; undefined becomes NULL. */
 export function textArray(values: readonly (string | undefined)[]): string {
@@ -19,7 +25,7 @@ export function textArray(values: readonly (string | undefined)[]): string {
   for (let i = 0; i < values.length; i++) {
     if (i > 0) text += ',';
     const value = values[i];
-    text += value === undefined ? 'NULL' : `"${value.replace(ESCAPED, '\\$&')}"`;
+    text += value === undefined ? 'NULL' : quoted(value);
   }
   return `${text}}`;
 }

@@ -1,9 +1,19 @@
 // Lists for readers, from the projected tables. Pages by key, so that a page costs the same wherever it begins.
 import { type BudgetPath, treeOf } from '../kernel/names.ts';
-import type { Reservation } from '../kernel/reservation.ts';
+import type { Reservation, ReservationState } from '../kernel/reservation.ts';
 import { reservationsOf } from './projected-rows.ts';
 import type { ListBudgetsQuery, ListReservationsQuery } from './reads.ts';
-import type { Runs } from './sql-client.ts';
+import type { Runs, Sql } from './sql-client.ts';
+
+/**
+ * Settings of a session that lists. Every list walks an index from where its page begins and stops when the page is full;
+ * statistics of a young table, and plans made for any page, would have it read and sort the whole table instead.
+ */
+export const LIST_SETTINGS: Readonly<Record<string, string>> = {
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  plan_cache_mode: 'force_custom_plan',
+};
 
 /** Sorts by segments, parents before children; the same as the column path_key. */
 export function pathKey(path: BudgetPath): string {
@@ -16,10 +26,15 @@ export async function listBudgetPaths(client: Runs, query: ListBudgetsQuery): Pr
   const rows = await client.run((sql) => {
     const afterTree = after === undefined ? '' : treeOf(after);
     const afterKey = after === undefined ? '' : pathKey(after);
-    if (parent === undefined) {
-      const roots = recursive ? sql`` : sql`AND b.parent_no IS NULL`;
+    if (parent === undefined && !recursive) {
+      // A tree has one root.
       return sql<{ path: BudgetPath }[]>`
-        SELECT b.path FROM budgetd.budgets b WHERE (b.tree, b.path_key) > (${afterTree}, ${afterKey}) ${roots}
+        SELECT b.path FROM budgetd.budgets b WHERE b.parent_no IS NULL AND b.tree > ${afterTree}
+        ORDER BY b.tree LIMIT ${countMax}`;
+    }
+    if (parent === undefined) {
+      return sql<{ path: BudgetPath }[]>`
+        SELECT b.path FROM budgetd.budgets b WHERE (b.tree, b.path_key) > (${afterTree}, ${afterKey})
         ORDER BY b.tree, b.path_key LIMIT ${countMax}`;
     }
     const tree = treeOf(parent);
@@ -49,7 +64,7 @@ export async function listReservations(client: Runs, query: ListReservationsQuer
   const { treeId, budget, state, holder, after, countMax } = query;
   const rows = await client.run((sql) => {
     const matching = sql`AND r.id > ${after ?? ''}
-      ${state === undefined ? sql`` : sql`AND r.state = ${state}`}
+      ${stateFilter(sql, state)}
       ${holder === undefined ? sql`` : sql`AND r.holder = ${holder}`}`;
     // The root's subtree is the tree. Otherwise the first rows of each budget are taken by index and merged: a small
     // subtree in a tree of a million reservations costs what it has itself.
@@ -73,6 +88,12 @@ export async function listReservations(client: Runs, query: ListReservationsQuer
       ) AS r ORDER BY r.id`;
   });
   return reservationsOf(rows.map(({ row }) => row));
+}
+
+// What is live has an index of its own, which is used only where the statement itself says so.
+function stateFilter(sql: Sql, state: ReservationState | undefined) {
+  if (state === undefined) return sql``;
+  return state === 'ACTIVE' ? sql`AND r.state = 'ACTIVE'` : sql`AND r.state = ${state}`;
 }
 
 /** Roots that say uncapped. See ReadModels.uncappedRoots. */

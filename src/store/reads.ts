@@ -24,7 +24,10 @@ export interface ListReservationsQuery {
   readonly countMax: number;
 }
 
-/** What the api reads past the lane. Every method throws StoreUnavailableError where the store does not answer. */
+/**
+ * What the api reads past the lane. Every method throws StoreUnavailableError where the store does not answer, and
+ * StoreTimeoutError, which is one too, where it does not answer this in time.
+ */
 export interface ReadModels {
   listBudgetPaths(query: ListBudgetsQuery): Promise<readonly BudgetPath[]>;
   listReservations(query: ListReservationsQuery): Promise<readonly Reservation[]>;

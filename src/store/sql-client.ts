@@ -2,8 +2,9 @@
 // without them. A server that stops answering is given up after a deadline on our side, since its own time-outs stop with
 // it; the connections are dropped and opened anew for the next call.
 import postgres from 'postgres';
-import { StoreUnavailableError } from './port.ts';
+import { StoreTimeoutError, StoreUnavailableError } from './port.ts';
 import { isSessionEnd, storeErrorOf } from './sql-errors.ts';
+import { Turns } from './turns.ts';
 
 /** The driver's handle, with its default types. */
 export type Sql = postgres.Sql;
@@ -32,8 +33,13 @@ export interface SqlClientOptions {
   readonly applicationName: string;
   readonly connectionCountMax: number;
   readonly isolation: 'serializable' | 'repeatable read' | 'read committed';
-  /** Default: 8 seconds. */
+  /** From the moment a connection is free. Default: 8 seconds. */
   readonly deadlineMs?: number;
+  /**
+   * Whether only questions are asked here. One that the server gives up, or that finds no free connection in time, is then
+   * StoreTimeoutError, and the others go on. Default: false.
+   */
+  readonly isRead?: boolean;
   /** Further settings of the session. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -53,6 +59,7 @@ interface Pool {
 export class SqlClient implements Runs {
   readonly #options: SqlClientOptions;
   readonly #deadlineMs: number;
+  readonly #turns: Turns;
   #pool: Pool;
   readonly #leaving = new Set<Promise<void>>();
   #closed = false;
@@ -60,14 +67,30 @@ export class SqlClient implements Runs {
   constructor(options: SqlClientOptions) {
     this.#options = options;
     this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS;
+    this.#turns = new Turns(options.connectionCountMax);
     this.#pool = openPool(options);
   }
 
   /**
    * Runs statements. Throws StoreUnavailableError where the server cannot be reached or does not answer within the
-   * deadline (what it did is then unknown), and every other error as it is.
+   * deadline (what it did is then unknown), StoreTimeoutError as the options say, and every other error as it is.
    */
   async run<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    // The driver would put a statement behind another one on the same connection, where it waits for that one's end and its
+    // own deadline passes without anything being wrong.
+    if (!(await this.#turns.take(this.#deadlineMs))) {
+      throw this.#options.isRead === true
+        ? new StoreTimeoutError('no connection to the store was free in time')
+        : new StoreUnavailableError('no connection to the store was free in time');
+    }
+    try {
+      return await this.#run(work);
+    } finally {
+      this.#turns.giveBack();
+    }
+  }
+
+  async #run<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     if (this.#closed) throw new StoreUnavailableError('the store is closed');
     const pool = this.#pool;
     try {
@@ -78,7 +101,7 @@ export class SqlClient implements Runs {
       // The driver (postgres 3.4.9) hands the farewell of a session that was ended to the first statement of the next one
       // on the same connection, whatever became of that statement. So no connection is used again after it.
       if (error instanceof StoreUnavailableError || isSessionEnd(error)) this.#replace(pool);
-      throw storeErrorOf(error);
+      throw storeErrorOf(error, this.#options.isRead);
     }
   }
 

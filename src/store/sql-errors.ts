@@ -1,6 +1,6 @@
 // What an error of the driver or of PostgreSQL means, in one place. Callers see StoreUnavailableError with a message that
 // names no host, user or statement; the driver's own error is its cause, for the log.
-import { StoreUnavailableError } from './port.ts';
+import { StoreTimeoutError, StoreUnavailableError } from './port.ts';
 
 /** SQLSTATEs raised by the functions in sql/. */
 export const SQLSTATE_FENCED = 'BD001';
@@ -60,11 +60,20 @@ export function isSessionEnd(error: unknown): boolean {
   return CONNECTION_CODES.has(code) || (error as { severity?: string }).severity === 'FATAL';
 }
 
-/** The error to throw instead: StoreUnavailableError where the store could not be reached or did not answer in time. */
-export function storeErrorOf(error: unknown): unknown {
+/** The server ended a statement: it ran past its time-out, or somebody cancelled it. */
+const SQLSTATE_CANCELED = '57014';
+
+/**
+ * The error to throw instead: StoreUnavailableError where the store could not be reached or did not answer in time. With
+ * `isRead` a statement that ran past its time-out is StoreTimeoutError: the server works, and the question was too much.
+ */
+export function storeErrorOf(error: unknown, isRead = false): unknown {
   if (error instanceof StoreUnavailableError) return error;
   const code = codeOf(error);
   if (code === undefined) return error;
+  if (isRead && code === SQLSTATE_CANCELED) {
+    return new StoreTimeoutError('the store could not answer in time', { cause: error });
+  }
   const unavailable =
     CONNECTION_CODES.has(code) ||
     UNAVAILABLE_STATES.has(code) ||

@@ -1,8 +1,5 @@
 // A database, replicas of the service in processes of their own, a proxy before each of them, clients and their history: all
 // that a scenario breaks, and the audit that it ends with.
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { GetServerInfoResponse } from '../../src/gen/budgetd/v1/server_info_pb.ts';
@@ -12,13 +9,14 @@ import { createDatabase } from '../support/postgres.ts';
 import { ServiceUnderTest } from '../support/service-under-test.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { type AuditReport, audit } from './audit.ts';
+import { freePort } from './free-port.ts';
 import { History, spelled } from './history.ts';
 import type { Random } from './random.ts';
 import { startWireProxy, type WireProxy } from './wire-proxy.ts';
 import { makeTrees, WorkClient } from './workload.ts';
 
 /** The grace of every service here: long enough to see, short enough to wait for. */
-export const GRACE_MS = 1_000;
+const GRACE_MS = 1_000;
 
 // A takeover takes 10 s at the most; everything else is faster. Beyond this it is not coming any more.
 const PATIENCE_MS = 30_000;
@@ -197,13 +195,4 @@ export async function until(what: string, condition: () => Promise<boolean> | bo
 export async function elapse(ms: number): Promise<void> {
   const sinceMs = performance.now();
   await until(`${ms} ms`, () => performance.now() - sinceMs >= ms);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/app/embedded/start-embedded-postgres.ts';
+import { freePort } from './free-port.ts';
 
 const run = promisify(execFile);
 
@@ -88,12 +89,8 @@ export class OwnPostgres {
   }
 }
 
-function startServer(dataDir: string, port?: number): Promise<EmbeddedPostgres> {
-  return startEmbeddedPostgres({
-    dataDir,
-    log: () => undefined,
-    port: port ?? 55_000 + Math.floor(Math.random() * 5_000),
-  });
+async function startServer(dataDir: string, port?: number): Promise<EmbeddedPostgres> {
+  return startEmbeddedPostgres({ dataDir, log: () => undefined, port: port ?? (await freePort()) });
 }
 
 async function mount(folder: string): Promise<boolean> {

@@ -1,5 +1,6 @@
 // `npm run faults -- --runs N --seed S`: plays every fault N times, each run with the seed after the one before, and counts what
-// was asked, told and written. Ends with 1 at the first broken promise, naming the seed that shows it again.
+// was asked, told and written. `--only` takes a part of a name, `--jobs` how many play at once (they mostly wait). Ends with 1
+// where a promise was broken, naming the seed that shows it again.
 import { parseArgs } from 'node:util';
 import { startPostgres, stopPostgres } from '../support/postgres.ts';
 import { ALL_SCENARIOS } from './all-scenarios.ts';
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '1' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     only: { type: 'string', default: '' },
+    jobs: { type: 'string', default: '3' },
   },
 });
 
@@ -85,12 +87,19 @@ async function run(): Promise<boolean> {
     throw new RangeError('--runs N --seed S, whole numbers');
   const scenarios = ALL_SCENARIOS.filter(({ name }) => name.includes(values.only));
   const totals = new Map<string, Totals>();
+  const turns = Array.from({ length: runs }, (_, i) =>
+    scenarios.map((scenario) => ({ scenario, seed: firstSeed + i })),
+  ).flat();
+  say(`seeds ${firstSeed} to ${firstSeed + runs - 1}, ${turns.length} scenarios to play`);
+  // What plays is taken down in order; nothing new begins.
+  process.once('SIGINT', () => turns.splice(0));
   let broken = 0;
-  for (let i = 0; i < runs; i++) {
-    const seed = firstSeed + i;
-    say(`seed ${seed}, run ${i + 1} of ${runs}`);
-    for (const scenario of scenarios) if (!(await play(scenario, seed, totals))) broken += 1;
-  }
+  const work = async (): Promise<void> => {
+    for (let turn = turns.shift(); turn !== undefined; turn = turns.shift()) {
+      if (!(await play(turn.scenario, turn.seed, totals))) broken += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.max(1, Number(values.jobs) || 1) }, work));
   print(totals);
   say(broken === 0 ? '✓ no promise was broken' : `✗ ${broken} runs broke a promise`);
   return broken === 0;

@@ -25,10 +25,10 @@ const wholeTree = (make: Commands) =>
     quarantine: undefined,
   });
 
-function submitted(command: Command): Submitted {
+function submitted(command: Command, tree: CachedTree): Submitted {
   const ignore = () => undefined;
   // Keys need no search: the journal is all in memory.
-  const flags = { attempts: 0, keyChecked: true, sinceMs: 0 };
+  const flags = { sheddable: true, alone: false, attempts: 0, searchedFor: tree, sinceMs: 0 };
   return { treeId: command.treeId, command, resolve: ignore, reject: ignore, ...flags };
 }
 
@@ -42,7 +42,7 @@ function playInBatches(story: Story, batchSize: number, rehearse: boolean) {
   let waiting: Command[] = [];
   const flush = () => {
     for (; waiting.length > 0; waiting = waiting.slice(batchSize)) {
-      const items = waiting.slice(0, batchSize).map(submitted);
+      const items = waiting.slice(0, batchSize).map((command) => submitted(command, tree));
       const context = { nowMs, graceMs: story.graceMs, commit: commitTo };
       if (rehearse) {
         decideTree(tree, items, context);

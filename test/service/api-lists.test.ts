@@ -36,6 +36,19 @@ describe('a list', () => {
     expect(servers.coordinator.caughtUp).toEqual(['acme', 'acme']);
   });
 
+  it('catches up all trees for the first page of a list over them, and not for each page', async () => {
+    servers.reads.paths = ['acme', 'beta', 'gamma'].map(path);
+    const first = await client.call(listBudgets, { pageSize: 1 });
+    if ('code' in first) throw new Error(first.message);
+    expect(servers.coordinator.caughtUp).toEqual([undefined]);
+    const rest = { pageSize: 1, pageToken: first.nextPageToken };
+    expect(await client.call(listBudgets, rest)).toMatchObject({ budgets: [{ budget: 'beta' }] });
+    expect(servers.coordinator.caughtUp).toEqual([undefined]);
+    servers.coordinator.statusNow = { ...servers.coordinator.statusNow, leader: false };
+    servers.coordinator.catchUpRefusal = { kind: 'refusal', reason: 'NOT_LEADER', message: 'standby' };
+    expect(await client.call(listBudgets, rest)).toMatchObject({ reason: 'NOT_LEADER' });
+  });
+
   it('lists roots without the trees that are out of service', async () => {
     servers.reads.paths = ['acme', 'broken'].map(path);
     servers.coordinator.answer = (command) =>
@@ -87,6 +100,8 @@ describe('a list', () => {
     expect(await client.call(listBudgets, { parent: 'acme' })).toMatchObject({ reason: 'BUDGET_NOT_FOUND' });
     servers.reads.failure = Object.assign(new Error('down'), { name: 'StoreUnavailableError' });
     expect(await client.call(listBudgets, {})).toMatchObject({ code: 14, reason: 'STORE_UNAVAILABLE' });
+    servers.reads.failure = Object.assign(new Error('too much'), { name: 'StoreTimeoutError' });
+    expect(await client.call(listBudgets, {})).toMatchObject({ reason: 'STORE_UNAVAILABLE' });
     servers.reads.failure = new Error('a bug');
     expect(await client.call(listBudgets, {})).toMatchObject({ code: 13 });
     servers.coordinator.catchUpRefusal = { kind: 'refusal', reason: 'NOT_LEADER', message: 'standby' };

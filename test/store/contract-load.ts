@@ -1,6 +1,7 @@
 // The contract's part on what the lane reads: loads, entries in order, trees that need work.
 import { describe, expect, it } from 'vitest';
-import type { DueTree, LoadRequest } from '../../src/store/port.ts';
+import type { TreeId } from '../../src/kernel/names.ts';
+import { type DueTree, type LoadRequest, TAIL_COUNT_MAX } from '../../src/store/port.ts';
 import type { ContractWorld } from './contract-world.ts';
 import {
   accountsOn,
@@ -41,6 +42,25 @@ export function describeLoad(c: ContractWorld): void {
       expect(await nos({ reservationIds: [rid('none')] })).toStrictEqual([]);
       const [reservation] = (await c.load({ reservationIds: [rid('r'), rid('r')] })).reservations;
       expect(reservation).toMatchObject({ accounts: accountsOn(1, 2, 3), budget: `${c.treeId}/team/run`, unit: 'USD' });
+    });
+
+    it('brings no tail that is too long, and says so, until the projection has come nearer', async () => {
+      let head = await c.start();
+      const entries = Array.from({ length: TAIL_COUNT_MAX }, (_, i) =>
+        granted({ seq: 4 + i }, rid(`r${i}`), c.onRun(), held(1n, START_MS + i)),
+      );
+      for (let at = 0; at < entries.length; at += 4_000) {
+        const part = { treeId: c.treeId, expected: head, entries: entries.slice(at, at + 4_000) };
+        head = await appendTo(c.store, c.epoch, part);
+      }
+      expect(await c.load({ withTail: true })).toMatchObject({ head, projectedSeq: 0, tail: [], tailTooLong: true });
+      expect(await c.load()).not.toHaveProperty('tailTooLong');
+      await c.project(threeLevels(c.treeId));
+      const loaded = await c.load({ withTail: true });
+      expect(loaded).not.toHaveProperty('tailTooLong');
+      expect(loaded.tail).toHaveLength(TAIL_COUNT_MAX);
+      // Left as it is, it would be the tree that every look for unprojected ones finds.
+      for (let at = 0; at < entries.length; at += 4_000) await c.project(entries.slice(at, at + 4_000));
     });
 
     it('pages through live leases by time, without cutting an instant', async () => {
@@ -132,5 +152,21 @@ export function describeLoad(c: ContractWorld): void {
     await c.store.quarantine(c.treeId, 'first');
     await c.store.quarantine(c.treeId, 'second');
     expect((await c.load()).quarantine).toBe('first');
+  });
+
+  it('unprojectedTrees goes on after a cursor, by id', async () => {
+    const ids = ['a', 'b', 'c', 'd'].map((name) => tree(`${c.treeId}-${name}`));
+    for (const treeId of ids.toReversed()) {
+      const entries = [created({ seq: 1 }, definition(1, treeId, undefined))];
+      await appendTo(c.store, c.epoch, { treeId, expected: NO_HEAD, entries });
+      if (treeId.endsWith('b')) await c.store.project([{ treeId, entries }]);
+    }
+    const page = async (after: string, countMax: number) =>
+      (await c.store.unprojectedTrees(countMax, tree(after))).map(({ treeId }) => treeId);
+    expect(await page(c.treeId, 2)).toStrictEqual([ids[0], ids[2]]);
+    expect((await page(ids[0] as string, 9)).slice(0, 2)).toStrictEqual([ids[2], ids[3]]);
+    await c.store.quarantine(ids[2] as TreeId, 'broken');
+    expect((await page(ids[0] as string, 9))[0]).toBe(ids[3]);
+    expect(await page('~', 9)).toStrictEqual([]);
   });
 }

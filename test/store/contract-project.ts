@@ -190,6 +190,28 @@ export function describeProject(c: ContractWorld): void {
       expect((await c.load({ treeId: other, paths: [path(other)] })).budgets).toHaveLength(1);
     });
 
+    it('says of a tree without entries how far it is projected, and leaves it there', async () => {
+      const entries = life();
+      expect(await c.project([])).toBe(0);
+      await c.start(entries);
+      expect(await c.project([])).toBe(0);
+      await c.project(entries.slice(0, 5));
+      const other = tree(`${c.treeId}-other`);
+      const others = [created({ seq: 1 }, definition(1, other, undefined))];
+      await appendTo(c.store, c.epoch, { treeId: other, expected: NO_HEAD, entries: others });
+      const projected = await c.store.project([
+        { treeId: other, entries: others },
+        { treeId: c.treeId, entries: [] },
+      ]);
+      expect(projected).toStrictEqual(
+        new Map([
+          [c.treeId, 5],
+          [other, 1],
+        ]),
+      );
+      expect((await c.load()).projectedSeq).toBe(5);
+    });
+
     it('by two at once moves each tree once', async () => {
       const entries = life();
       await c.start(entries);

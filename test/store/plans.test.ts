@@ -6,7 +6,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { appendBatch } from '../../src/store/append.ts';
 import { loadTree } from '../../src/store/load.ts';
 import { projectBatch } from '../../src/store/project.ts';
-import { findKeys, readEntries } from '../../src/store/read-journal.ts';
+import { findKeys, readEntries, unprojectedTrees } from '../../src/store/read-journal.ts';
+import { LIST_SETTINGS, listBudgetPaths, listReservations, uncappedRoots } from '../../src/store/read-models.ts';
 import { type Runs, SERVICE_ROLE, type Sql } from '../../src/store/sql-client.ts';
 import { holdWriterLease } from '../../src/store/writer-lease.ts';
 import { createDatabase, type TestDatabase } from '../support/postgres.ts';
@@ -50,6 +51,15 @@ const FILL = `
   INSERT INTO budgetd.counters SELECT 't' || i % 10, i, 0, 0, 0, 0, 0, 0 FROM generate_series(1, ${ROW_COUNT}) i;
   INSERT INTO budgetd.reservations SELECT 't' || i % 10, 'r' || i, i, '{1,0,0}', 1, '', 1, NULL, 'ACTIVE',
     1, 1, 1, 0, 0, 0, 0, 0, i, i, 1, NULL, false, false, false, NULL, '' FROM generate_series(1, ${ROW_COUNT}) i;`;
+// A tree with a long history and little that is live, at the end of every index.
+const OLD_TREE = `
+  INSERT INTO budgetd.budgets (tree, budget_no, parent_no, path, uncapped, def)
+    SELECT 'zold', i, nullif(1, i), CASE i WHEN 1 THEN 'zold' ELSE 'zold/' || i END, i = 1, '{"unit":"USD"}' FROM generate_series(1, 3) i;
+  INSERT INTO budgetd.reservations SELECT 'zold', 'r' || i, 2 + i % 2, '{1,0,0}', 1, '', 1, NULL,
+    CASE WHEN i > ${ROW_COUNT} + 9990 THEN 'ACTIVE' ELSE 'SETTLED' END,
+    1, 1, 1, 0, 0, 0, 0, 0, i, i, 1, NULL, false, false, false, NULL, '' FROM generate_series(${ROW_COUNT}, ${ROW_COUNT} + 10000) i;
+  INSERT INTO budgetd.tree_heads VALUES ('zold', 2, sha256('zold'), 1, 0, sha256(''));
+  INSERT INTO budgetd.projection_heads VALUES ('zold', 1, 1, 3, 1);`;
 const EMPTY = `
   ALTER TABLE budgetd.journal DISABLE TRIGGER journal_append_only;
   ${TABLES.map((table) => `DELETE FROM budgetd.${table} WHERE tree <> 't1';`).join('\n')}
@@ -82,6 +92,7 @@ describe.each(STATISTICS)('on tables %s', (_, steps) => {
     }
     await owner`SELECT budgetd.ensure_journal_partitions(3)`;
     for (const step of steps) await owner.unsafe(step).simple();
+    await owner.unsafe(OLD_TREE).simple();
     await owner.end();
     sql = postgres(database.url, {
       max: 1,
@@ -158,6 +169,40 @@ describe.each(STATISTICS)('on tables %s', (_, steps) => {
     expect(await touched((runs) => projectBatch(runs, [{ treeId, entries }]))).toStrictEqual(few);
     expect(await touched((runs) => projectBatch(runs, [{ treeId, entries: later() }]))).toStrictEqual(few);
     expect(await touched((runs) => loadTree(runs, { ...request, withTail: false }))).toStrictEqual(few);
+  });
+
+  it('lists touch the rows of their page', async () => {
+    const settings = Object.entries(LIST_SETTINGS);
+    const list = (work: (runs: Runs) => Promise<readonly unknown[]>, count: number) =>
+      touched(async (runs) => {
+        await runs.run(async (tx) => {
+          for (const [name, value] of settings) await tx`SELECT set_config(${name}, ${value}, true)`;
+        });
+        expect(await work(runs)).toHaveLength(count);
+      });
+    const page = { treeId: tree('zold'), holder: undefined, after: undefined, countMax: 5 };
+    const root = { ...page, budget: path('zold'), state: undefined };
+    expect(await list((runs) => listReservations(runs, root), 5)).toStrictEqual(few);
+    expect(await list((runs) => listReservations(runs, { ...root, budget: path('zold/2') }), 5)).toStrictEqual(few);
+    const active = { ...root, state: 'ACTIVE' as const };
+    expect(await list((runs) => listReservations(runs, active), 5)).toStrictEqual(few);
+    expect(await list((runs) => listReservations(runs, { ...active, countMax: 50 }), 10)).toStrictEqual(few);
+    expect(await list((runs) => listReservations(runs, { ...active, holder: 'nobody' }), 0)).toStrictEqual(few);
+    const all = { parent: undefined, recursive: false, after: undefined, countMax: 5 };
+    expect(await list((runs) => listBudgetPaths(runs, all), 1)).toStrictEqual(few);
+    expect(await list((runs) => listBudgetPaths(runs, { ...all, recursive: true }), 5)).toStrictEqual(few);
+    expect(await list((runs) => listBudgetPaths(runs, { ...all, parent: path('t1') }), 0)).toStrictEqual(few);
+    expect(await list((runs) => listBudgetPaths(runs, { ...all, parent: path('zold') }), 3)).toStrictEqual(few);
+    expect(await list((runs) => uncappedRoots(runs, 5), 1)).toStrictEqual(few);
+  });
+
+  it('the look for trees that are behind goes over all heads by index, in steps, and asks nothing else', async () => {
+    let found: unknown;
+    const seen = await touched(async (runs) => {
+      found = await unprojectedTrees(runs, 100, tree('t'));
+    });
+    expect(found).toStrictEqual([{ treeId: 'zold', projectedSeq: 1 }]);
+    expect(seen.scanned).toStrictEqual([]);
   });
 
   it('and a scan would be seen', async () => {

@@ -1,5 +1,6 @@
 // A lane over the store in memory, with time that passes on command and appends and loads that go as a test says: the
 // places where a database shows its faults, one by one.
+import type { Entry } from '../../src/kernel/entry.ts';
 import { commitTo } from '../../src/lane/commitment.ts';
 import { Lane } from '../../src/lane/lane.ts';
 import { createMemoryStore, type MemoryStore } from '../../src/store/memory-store.ts';
@@ -24,7 +25,15 @@ export class LaneWorld {
   /** Every append as it was asked for. */
   readonly appends: { readonly epoch: number; readonly batch: readonly TreeAppend[] }[] = [];
   readonly loads: LoadRequest[] = [];
+  /** What happens to the coming searches for keys. */
+  readonly searchFates: Fate<readonly Entry[]>[] = [];
+  /** Digests of every search. */
+  readonly searches: (readonly string[])[] = [];
+  /** Trees that the lane has had caught up. */
+  readonly caughtUp: string[] = [];
   readonly logged: string[] = [];
+  /** What the lines of the log say beside their message. */
+  readonly logFields: (Readonly<Record<string, unknown>> | undefined)[] = [];
   readonly committed: (readonly [treeId: string, entryCount: number])[] = [];
   nowMs = START_MS;
   epoch: number | undefined;
@@ -46,13 +55,21 @@ export class LaneWorld {
         const real = () => memory.load(request);
         return this.loadFates.shift()?.(real) ?? real();
       },
+      findKeys: (treeId, digests) => {
+        this.searches.push(digests);
+        const real = () => memory.findKeys(treeId, digests);
+        return this.searchFates.shift()?.(real) ?? real();
+      },
     };
     this.lane = new Lane({
       store: this.store,
       clock: { nowMs: () => this.nowMs },
       graceMs: 0,
       commit: commitTo,
-      log: (_, message) => this.logged.push(message),
+      log: (_, message, fields) => {
+        this.logged.push(message);
+        this.logFields.push(fields);
+      },
       epoch: () => this.epoch,
       leaderAddress: () => this.leaderAddress,
       onFenced: () => {
@@ -60,6 +77,10 @@ export class LaneWorld {
         this.epoch = undefined;
       },
       onCommitted: (treeId, entryCount) => this.committed.push([treeId, entryCount]),
+      catchUp: async (treeId) => {
+        this.caughtUp.push(treeId);
+        await this.project(treeId);
+      },
       overload: () => this.overload,
       monotonicMs: this.time.nowMs,
       sleep: this.time.sleep,

@@ -13,8 +13,16 @@ export class ManualTime {
   /** Time since the start, in milliseconds. */
   readonly nowMs = (): number => this.#nowMs;
 
-  readonly sleep = (ms: number): Promise<void> =>
-    new Promise((wake) => this.#sleepers.push({ wakeMs: this.#nowMs + ms, wake }));
+  readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((wake) => {
+      if (signal?.aborted === true) return wake();
+      const sleeper: Sleeper = { wakeMs: this.#nowMs + ms, wake };
+      this.#sleepers.push(sleeper);
+      signal?.addEventListener('abort', () => {
+        this.#sleepers = this.#sleepers.filter((each) => each !== sleeper);
+        wake();
+      });
+    });
 
   /** How many sleep. */
   get sleeperCount(): number {

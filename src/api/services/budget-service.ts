@@ -9,6 +9,7 @@ import {
 import type { BudgetAnswer } from '../../kernel/answer.ts';
 import type { Command } from '../../kernel/command.ts';
 import { type BudgetPath, treeOf } from '../../kernel/names.ts';
+import type { Refusal } from '../../kernel/refusal.ts';
 import { type ApiRefusal, isRefusal, type Reply } from '../api-refusal.ts';
 import type { Actor } from '../auth/actor.ts';
 import { judgeList } from '../auth/permissions.ts';
@@ -70,6 +71,17 @@ async function readBudgets(
   return budgets;
 }
 
+// To catch up all trees means to look at the head of each: the first page of a list over them does it, and what is made
+// while its pages are read may be missing in them, as in every list that is read page by page. Only a leader lists.
+async function catchUpList(
+  { coordinator }: ServiceDeps,
+  parent: BudgetPath | undefined,
+  after: BudgetPath | undefined,
+): Promise<Refusal | undefined> {
+  if (parent === undefined && after !== undefined && coordinator.status().leader) return undefined;
+  return coordinator.catchUp(parent === undefined ? undefined : treeOf(parent));
+}
+
 async function listBudgets(
   deps: ServiceDeps,
   desk: CommandDesk,
@@ -80,8 +92,7 @@ async function listBudgets(
   if (isRefusal(paged)) return paged;
   const { query, digest } = paged;
   const { parent, after, countMax } = query;
-  const denied =
-    judgeList(actor, parent) ?? (await deps.coordinator.catchUp(parent === undefined ? undefined : treeOf(parent)));
+  const denied = judgeList(actor, parent) ?? (await catchUpList(deps, parent, after));
   if (denied !== undefined) return denied;
   // One more than asked tells whether there is another page.
   const read = await readOrRefuse(deps.reads.listBudgetPaths({ ...query, countMax: countMax + 1 }), deps.log);

@@ -6,6 +6,9 @@ import type { ApiRefusal } from '../api-refusal.ts';
 // gRPC clients refuse messages above 4 MiB unless told otherwise; an entry of many long labels has 10 KB and more.
 const PAGE_BYTES_MAX = 3 * 1024 * 1024;
 
+// The errors' classes belong to the store's room; their names are what the read models promise.
+const STORE_ERRORS: ReadonlySet<string> = new Set(['StoreUnavailableError', 'StoreTimeoutError']);
+
 /** Takes entries from the front of the list: at most `countMax`, at least one, and not past the size of a page. */
 export function cutPage<D extends DescMessage>(
   desc: D,
@@ -25,8 +28,7 @@ export async function readOrRefuse<T>(reading: Promise<T>, log: ApiLog): Promise
   try {
     return { value: await reading };
   } catch (cause) {
-    // The error's class belongs to the store's room; its name is what the read models promise.
-    if (!(cause instanceof Error) || cause.name !== 'StoreUnavailableError') throw cause;
+    if (!(cause instanceof Error) || !STORE_ERRORS.has(cause.name)) throw cause;
     log.warn({ err: cause }, 'a list could not be read: the store does not answer');
     return { kind: 'refusal', reason: 'STORE_UNAVAILABLE', message: 'the store does not answer', retryAfterMs: 1_000 };
   }

@@ -19,7 +19,7 @@ export interface Scenario {
 }
 
 /** Thrown where a scenario finds a broken promise. */
-export class BrokenPromiseError extends Error {
+class BrokenPromiseError extends Error {
   override readonly name = 'BrokenPromiseError';
 }
 

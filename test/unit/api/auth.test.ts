@@ -62,7 +62,7 @@ const base = { actor: 'x', key: undefined, personal: undefined };
 /** A command of this kind; those on reservations name one of the tree, the others the budget. */
 function command(kind: CommandKind, budget: string): Command {
   const treeId = budget.split('/')[0] as TreeId;
-  const renewals = [{ id, ttlMs: 60_000, started: false }];
+  const renewals = [{ id, ttlMs: 60_000 }];
   const onBudget = kind === 'Reserve' || kind.endsWith('Budget') || kind === 'TopUp';
   return { ...base, kind, treeId, id, renewals, ...(onBudget ? { budget: path(budget) } : {}) } as unknown as Command;
 }

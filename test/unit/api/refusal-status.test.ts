@@ -52,6 +52,7 @@ describe('refusalStatus', () => {
       refusal('CAPACITY_HELD', {
         budget: 'acme/a',
         limit: 'day',
+        unit: 'INR',
         availableMicros: 3n,
         requestedMicros: 50n,
         retryAfterMs: 1_500.2,
@@ -65,7 +66,7 @@ describe('refusalStatus', () => {
     expect(detail(status, 'ErrorInfo')).toMatchObject({
       domain: 'budgetd',
       reason: 'CAPACITY_HELD',
-      metadata: { budget: 'acme/a', limit: 'day', available: '3', requested: '50' },
+      metadata: { budget: 'acme/a', limit: 'day', unit: 'INR', available: '3', requested: '50' },
     });
     expect(detail(status, 'RetryInfo')).toMatchObject({ retryDelay: { seconds: 1n, nanos: 501_000_000 } });
     expect(detail(status, 'QuotaFailure')).toMatchObject({
@@ -108,6 +109,7 @@ describe('refusalStatus', () => {
       message: '😀 not enough'.repeat(1_000),
       budget: path,
       limit: 'l'.repeat(63),
+      unit: 'U'.repeat(16),
       availableMicros: MICROS_MAX,
       requestedMicros: MICROS_MAX,
       reservationId: `${'a'.repeat(63)}:${'b'.repeat(40)}`,

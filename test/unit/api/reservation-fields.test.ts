@@ -211,7 +211,7 @@ describe('Release, Renew, GetReservation', () => {
 
   it('lets a Renew go without a key', () => {
     const renew = renewCommand(create(RenewRequestSchema, { reservationId: id, started: true }), origin);
-    expect(renew).toMatchObject({ key: undefined, renewals: [{ ttlMs: 60_000, started: true }] });
+    expect(renew).toMatchObject({ key: undefined, renewals: [{ ttlMs: 60_000 }] });
   });
 
   it.each(badIds)('GetReservation names reservation_id %j', (reservationId) => {

@@ -62,15 +62,17 @@ describe('CreateBudget', () => {
 
   it('takes the unit of the tree where it is named again', () => {
     const driver = new KernelDriver();
-    driver.run(driver.make.create('t', { limits: 100 }));
-    budgetOf(driver.run(driver.make.create('t/x', { unit: 'USD' })));
+    driver.run(driver.make.create('t', { limits: 100, unit: 'INR' }));
+    expect(budgetOf(driver.run(driver.make.create('t/x', { unit: 'INR' }))).def).toMatchObject({ no: 2, unit: 'INR' });
+    expect(driver.state.counts().budgets).toBe(2);
   });
 
   it('names every field that is wrong', () => {
     const driver = new KernelDriver();
     driver.run(driver.make.create('t', { uncapped: true }));
-    const refusal = refused(driver.run(driver.make.create('t/x', { unit: 'INR', limits: 1 })));
-    expect(refusal.fields?.map(({ field }) => field)).toEqual(['budget.unit']);
+    const refusal = refused(driver.run(driver.make.create('t/x', { unit: 'INR' })));
+    expect(refusal.fields?.map(({ field }) => field)).toEqual(['budget.uncapped', 'budget.unit']);
+    expect(refusal.message).toContain('budget.uncapped: ');
     expect(refusal.message).toContain('budget.unit: ');
   });
 });
@@ -94,6 +96,36 @@ describe('a budget without a limit on itself or above', () => {
       reason: 'INVALID_FIELD',
     });
     budgetOf(driver.run(driver.make.update('t', { limits: 5, uncapped: false })));
+  });
+
+  it('must say so even below one that says so', () => {
+    const driver = new KernelDriver();
+    driver.run(driver.make.create('t', { uncapped: true }));
+    expect(refused(driver.run(driver.make.create('t/a')))).toMatchObject({
+      reason: 'INVALID_FIELD',
+      fields: [{ field: 'budget.uncapped' }],
+    });
+    expect(driver.state.counts().budgets).toBe(1);
+    driver.run(driver.make.create('t/a', { uncapped: true }));
+    driver.run(driver.make.create('t/b', { limits: 5 }));
+    expect(budgetOf(driver.run(driver.make.create('t/b/c'))).def.uncapped).toBe(false);
+    expect(refused(driver.run(driver.make.create('t/a/x')))).toMatchObject({ reason: 'INVALID_FIELD' });
+  });
+
+  it('that lost the limit above it may be edited, but not in what it says of limits', () => {
+    const driver = new KernelDriver();
+    driver.run(driver.make.create('t', { limits: 100 }));
+    driver.run(driver.make.create('t/a'));
+    expect(refused(driver.run(driver.make.update('t', { limits: {} })))).toMatchObject({ reason: 'INVALID_FIELD' });
+    budgetOf(driver.run(driver.make.update('t', { limits: {}, uncapped: true })));
+    expect(driver.balances('t/a').available).toBeUndefined();
+    expect(budgetOf(driver.run(driver.make.update('t/a', { owner: 'x' }))).def.owner).toBe('x');
+    for (const options of [{ limits: {} }, { uncapped: false }]) {
+      expect(refused(driver.run(driver.make.update('t/a', options)))).toMatchObject({
+        fields: [{ field: 'budget.uncapped' }],
+      });
+    }
+    expect(budgetOf(driver.run(driver.make.update('t/a', { uncapped: true }))).def.uncapped).toBe(true);
   });
 
   it('may be silent below a limit', () => {

@@ -31,7 +31,7 @@ describe('Extend', () => {
   });
 
   it.each([
-    ['what others hold', 100, 100, 1, 'CAPACITY_HELD'],
+    ['what it holds itself', 100, 100, 1, 'CAPACITY_HELD'],
     ['more than the whole amount', 100, 50, 101, 'EXCEEDS_LIMIT'],
   ])('is refused for %s and moves nothing', (_, amount, held, add, reason) => {
     const { driver, id } = withHold(amount, held);
@@ -40,6 +40,48 @@ describe('Extend', () => {
       grantedMicros: BigInt(held),
       requestedMicros: BigInt(held),
     });
+  });
+
+  const inTheWay: readonly (readonly [string, number, number, number, number, number, boolean])[] = [
+    // [what, amount, own hold, others' hold, settled, minimum, RetryInfo]
+    ['its own hold alone', 100, 50, 0, 0, 60, false],
+    ['its own hold and spend', 100, 50, 0, 30, 30, false],
+    ['its own hold and others, and without the others it would still not fit', 100, 50, 20, 0, 51, false],
+    ['its own hold and others, and without the others it would just fit', 100, 50, 20, 0, 50, true],
+    ['others, spend and itself, and without the others it would just fit', 100, 20, 50, 10, 70, true],
+  ];
+
+  it.each(inTheWay)('is told to wait only where waiting can help: %s', (_, amount, own, others, settled, min, retry) => {
+    const { driver, id } = withHold(amount, own);
+    if (others > 0) driver.hold('t', others);
+    if (settled > 0) driver.run(driver.make.settle(driver.hold('t/c', settled), settled));
+    const ask = () => refused(driver.run(driver.make.extend(id, min, { key: 'k' })));
+    const first = ask();
+    expect(first).toMatchObject({ reason: 'CAPACITY_HELD', budget: 't', unit: 'USD' });
+    expect(first.retryAfterMs !== undefined).toBe(retry);
+    // Final or transient (promise 3): what waiting can't cure is remembered, also where the caller cures it itself.
+    expect(driver.journal.at(-1)).toMatchObject({ type: 'Refused', command: 'Extend', id });
+    expect(driver.journal.at(-1)?.key === undefined).toBe(retry);
+    const { length } = driver.journal;
+    driver.run(driver.make.topUp('t', 1_000));
+    if (retry) {
+      expect(granted(driver.run(driver.make.extend(id, min, { key: 'k' }))).replayed).toBe(false);
+    } else {
+      expect(ask()).toEqual(first);
+      expect(driver.journal).toHaveLength(length + 1);
+      expect(granted(driver.run(driver.make.extend(id, min, { key: 'k2' }))).replayed).toBe(false);
+    }
+  });
+
+  it('has no RetryInfo where its own hold is in the way at one level and others at another', () => {
+    const driver = new KernelDriver();
+    driver.run(driver.make.create('t', { limits: 1_000 }));
+    driver.run(driver.make.create('t/c', { limits: 100 }));
+    const id = driver.hold('t/c', 50);
+    driver.hold('t', 950);
+    const refusal = refused(driver.run(driver.make.extend(id, 60)));
+    expect(refusal).toMatchObject({ reason: 'CAPACITY_HELD', budget: 't', availableMicros: 0n });
+    expect(refusal.retryAfterMs).toBeUndefined();
   });
 
   it('moves no lease', () => {

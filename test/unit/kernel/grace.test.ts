@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { apply } from '../../../src/kernel/apply.ts';
 import { decideGrace, type GraceDecision, type LeaderGap } from '../../../src/kernel/decide-grace.ts';
+import type { TreeState } from '../../../src/kernel/tree-state.ts';
 import { granted, KernelDriver, refused, START_MS } from '../../support/kernel-driver.ts';
 
 const GRACE_MS = 5_000;
@@ -9,7 +10,7 @@ const GRACE_MS = 5_000;
 function withGap(ttls: readonly number[], graceMs = GRACE_MS) {
   const driver = new KernelDriver();
   driver.graceMs = graceMs;
-  driver.run(driver.make.create('t', { limits: 1_000, onExpiry: 'charge_started' }));
+  driver.run(driver.make.create('t', { limits: 1_000_000, onExpiry: 'charge_started' }));
   const ids = ttls.map((ttlMs) => driver.hold('t', 10, { ttlMs }));
   const gap: LeaderGap = { epoch: 7, fromMs: START_MS + 20_000, toMs: START_MS + 30_000 };
   driver.advance(30_000);
@@ -64,6 +65,32 @@ describe('decideGrace', () => {
       [ids[0]],
       [],
     ]);
+  });
+
+  it('looks at a lease a few times in all, however many pages there are', () => {
+    const count = 1_000;
+    const { driver, gap } = withGap(Array.from({ length: count }, (_, i) => 21_000 + i));
+    let looks = 0;
+    const state: Pick<TreeState, 'reclaimedBetween' | 'position' | 'treeId'> = {
+      treeId: driver.state.treeId,
+      get position() {
+        return driver.state.position;
+      },
+      *reclaimedBetween(afterMs, untilMs) {
+        for (const lease of driver.state.reclaimedBetween(afterMs, untilMs)) {
+          looks += 1;
+          yield lease;
+        }
+      },
+    };
+    for (let more = true; more; ) {
+      const decision = decideGrace(state as TreeState, gap, driver.context(), 20);
+      for (const entry of decision.entries) apply(driver.state, entry);
+      driver.state.commit();
+      more = decision.more;
+    }
+    // Each once, one more a page to see whether there are more, and those that were moved at the end.
+    expect(looks).toBeLessThanOrEqual(count * 2 + count / 20);
   });
 
   it('lets the holder renew or settle for one grace, and gives the hold back on the instant after it', () => {

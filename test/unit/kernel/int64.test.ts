@@ -48,7 +48,8 @@ describe('a sum past int64', () => {
     const driver = withBudget(undefined);
     driver.hold('t', MICROS_MAX - 10n);
     const refusal = refused(driver.run(driver.make.reserve('t', 11n)));
-    expect(refusal).toMatchObject({ reason: 'EXCEEDS_LIMIT', budget: 't', availableMicros: 10n, requestedMicros: 11n });
+    const amounts = { availableMicros: 10n, requestedMicros: 11n, unit: 'USD' };
+    expect(refusal).toMatchObject({ reason: 'EXCEEDS_LIMIT', budget: 't', ...amounts });
     expect(refusal.retryAfterMs).toBeUndefined();
     expect(granted(driver.run(driver.make.reserve('t', 11n, { min: 1n }))).reservation.figures.grantedMicros).toBe(10n);
   });

@@ -50,4 +50,27 @@ describe('LeaseIndex', () => {
     index.remove('a' as ReservationId, 5);
     expect(index.due(5, 9)).toHaveLength(1);
   });
+
+  it('gives what lies between two instants, without the first and with the last', () => {
+    const index = new LeaseIndex();
+    for (const atMs of [900, 1_000, 1_001, 2_500, 4_000, 4_001]) index.add(`id${atMs}` as ReservationId, atMs);
+    expect([...index.between(1_000, 4_000)].map(({ reclaimMs }) => reclaimMs)).toEqual([1_001, 2_500, 4_000]);
+  });
+
+  it('takes very many that are due in one second page by page, in a time that grows with their number alone', () => {
+    const index = new LeaseIndex();
+    const count = 200_000;
+    for (let i = 0; i < count; i++) index.add(`id${i}` as ReservationId, (i * 7_919) % 1_000);
+    const startMs = performance.now();
+    let taken = 0;
+    for (;;) {
+      const page = index.due(1_000, 1_000);
+      if (page.length === 0) break;
+      taken += page.length;
+      for (const { id, reclaimMs } of page) index.remove(id, reclaimMs);
+    }
+    expect(taken).toBe(count);
+    // Measured: 0.8 s. Sorting what is left for each page took 20 s.
+    expect(performance.now() - startMs).toBeLessThan(4_000);
+  });
 });

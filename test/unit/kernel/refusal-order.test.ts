@@ -2,7 +2,7 @@
 // where every failing limit can recover by waiting.
 import { describe, expect, it } from 'vitest';
 import type { Reason } from '../../../src/kernel/refusal.ts';
-import { KernelDriver, refused } from '../../support/kernel-driver.ts';
+import { budgetOf, granted, KernelDriver, refused } from '../../support/kernel-driver.ts';
 
 interface Level {
   readonly amount: number;
@@ -129,6 +129,81 @@ describe('failing limits', () => {
       budget: leaf,
     });
     expect(refused(driver.run(driver.make.reserve(leaf, 15))).retryAfterMs).toBeUndefined();
+  });
+});
+
+describe('limits that are past their amounts', () => {
+  // p: 0 available of -5, p/c: 0 of -15.
+  function pastBoth(): { driver: KernelDriver; first: string; second: string } {
+    const driver = new KernelDriver('p');
+    driver.run(driver.make.create('p', { limits: 100 }));
+    driver.run(driver.make.create('p/c', { limits: 100 }));
+    const [first, second] = [driver.hold('p/c', 12), driver.hold('p/c', 33)];
+    driver.run(driver.make.update('p', { limits: 40 }));
+    driver.run(driver.make.update('p/c', { limits: 30 }));
+    return { driver, first, second };
+  }
+
+  it('are equal, as nothing is available: the one nearest the root is named', () => {
+    const { driver } = pastBoth();
+    expect(refused(driver.run(driver.make.reserve('p/c', 1)))).toMatchObject({
+      reason: 'CAPACITY_HELD',
+      budget: 'p',
+      availableMicros: 0n,
+      failing: [{ budget: 'p' }, { budget: 'p/c' }],
+    });
+    const named = { micros: 0n, budget: 'p', limit: 'lifetime' };
+    expect(budgetOf(driver.run(driver.make.getBudget('p/c'))).headroom).toEqual(named);
+    expect(granted(driver.run(driver.make.reserve('p/c', 0))).headroom).toEqual(named);
+  });
+
+  it('are told apart by what is left afterwards, and amounts are reckoned with the one furthest past', () => {
+    const { driver, first, second } = pastBoth();
+    // p: 7 available, p/c: 0 of -3.
+    const released = granted(driver.run(driver.make.release(first)));
+    expect(released.headroom).toEqual({ micros: 0n, budget: 'p/c', limit: 'lifetime' });
+    // 33 held, 40 spent: nothing beyond the hold is covered, though p alone had 7.
+    const { figures } = granted(driver.run(driver.make.settle(second, 40))).reservation;
+    expect(figures).toMatchObject({ settledMicros: 33n, overrunMicros: 7n });
+  });
+
+  it('are equal to those that are wholly spent', () => {
+    const { driver, leaf } = tree([{ amount: 50, settled: 50 }, { amount: 50 }]);
+    driver.run(driver.make.settle(driver.hold(leaf, 0), 20));
+    driver.run(driver.make.update('p', { limits: 70 }));
+    driver.run(driver.make.update(leaf, { limits: 10 }));
+    // p: 0, spent to the last unit; p/c: 20 over its 10.
+    expect(refused(driver.run(driver.make.reserve(leaf, 5)))).toMatchObject({
+      reason: 'BUDGET_EXHAUSTED',
+      budget: 'p',
+      failing: [{ budget: 'p' }, { budget: 'p/c' }],
+    });
+  });
+});
+
+describe('several limits on one budget', () => {
+  it('all apply: the tightest is named, of equals the one listed first', () => {
+    const driver = new KernelDriver('p');
+    driver.run(driver.make.create('p', { limits: { a: 100, b: 40, c: 40 } }));
+    expect(granted(driver.run(driver.make.reserve('p', 500, { min: 1 }))).reservation.figures.grantedMicros).toBe(40n);
+    expect(refused(driver.run(driver.make.reserve('p', 41)))).toMatchObject({ reason: 'EXCEEDS_LIMIT', limit: 'b' });
+    expect(refused(driver.run(driver.make.reserve('p', 1)))).toMatchObject({
+      reason: 'CAPACITY_HELD',
+      limit: 'b',
+      failing: [{ limit: 'b' }, { limit: 'c' }],
+    });
+  });
+});
+
+describe('the unit', () => {
+  it('comes with every amount and with nothing else', () => {
+    const driver = new KernelDriver('p');
+    driver.run(driver.make.create('p', { limits: 10, unit: 'INR' }));
+    driver.hold('p', 8);
+    expect(refused(driver.run(driver.make.reserve('p', 11)))).toMatchObject({ reason: 'EXCEEDS_LIMIT', unit: 'INR' });
+    expect(refused(driver.run(driver.make.reserve('p', 5)))).toMatchObject({ reason: 'CAPACITY_HELD', unit: 'INR' });
+    driver.run(driver.make.suspend('p'));
+    expect(refused(driver.run(driver.make.reserve('p', 5))).unit).toBeUndefined();
   });
 });
 

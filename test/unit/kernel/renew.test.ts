@@ -100,7 +100,43 @@ describe('Renew of many', () => {
       ],
     });
     expect(driver.journal).toHaveLength(length + 1);
-    expect(driver.journal.at(-1)).toMatchObject({ type: 'Renewed', moves: [{ id: a }, { id: c }] });
+    expect(driver.journal.at(-1)).toMatchObject({
+      type: 'Renewed',
+      moves: [{ id: a }, { id: c }],
+      refused: [{ id: b, reason: 'RESERVATION_RELEASED', budget: 't' }],
+    });
+  });
+
+  it('writes down what a Renew of one would: refusals that are decisions, also where nothing moved', () => {
+    const driver = new KernelDriver();
+    driver.run(driver.make.create('t', { limits: 100 }));
+    driver.run(driver.make.create('t/c'));
+    const [a, b] = [driver.hold('t/c', 1), driver.hold('t', 1)];
+    driver.run(driver.make.suspend('t/c'));
+    driver.run(driver.make.release(b));
+    const { length } = driver.journal;
+    for (const id of [a, b, 'nowhere000']) driver.run(driver.make.renew(id, 90_000));
+    const alone = driver.journal.slice(length);
+    expect(alone).toMatchObject([
+      { type: 'Refused', command: 'Renew', id: a, budget: 't/c', refusal: { reason: 'BUDGET_SUSPENDED' } },
+      { type: 'Refused', command: 'Renew', id: b, refusal: { reason: 'RESERVATION_RELEASED' } },
+    ]);
+    driver.run(
+      driver.make.batchRenew([
+        [a, 90_000],
+        ['nowhere000', 90_000],
+        [b, 90_000],
+      ]),
+    );
+    const together = driver.journal.slice(length + alone.length);
+    expect(together).toMatchObject([{ type: 'Renewed', moves: [] }]);
+    expect(together[0]).toHaveProperty(
+      'refused',
+      alone.map((entry) => {
+        if (entry.type !== 'Refused') throw new Error(`not refused: ${entry.type}`);
+        return { id: entry.id, reason: entry.refusal.reason, budget: entry.budget };
+      }),
+    );
   });
 
   it('takes the same lease twice as two renewals in a row', () => {
@@ -118,10 +154,16 @@ describe('Renew of many', () => {
     expect(driver.reservation(id).figures.expireMs).toBe(START_MS + 95_000);
   });
 
-  it('of which none moved writes nothing', () => {
+  it('of which none moved and none was judged writes nothing', () => {
     const { driver, id } = withHold();
     const { length } = driver.journal;
     driver.run(driver.make.batchRenew([['nowhere000', 1_000]]));
+    driver.run(
+      driver.make.batchRenew([
+        ['nowhere000', 1_000],
+        ['nowhere001', 1_000],
+      ]),
+    );
     driver.run(driver.make.batchRenew([]));
     expect(driver.journal).toHaveLength(length);
     expect(driver.reservation(id).figures.started).toBe(false);

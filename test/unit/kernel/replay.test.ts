@@ -200,4 +200,42 @@ describe('a repeat of an edit', () => {
   });
 });
 
+describe('a repeat of an edit, after others', () => {
+  it('says of the budget itself what it said then, and of its ancestors what is now', () => {
+    const driver = withBudget();
+    driver.run(driver.make.create('t/c', { limits: 50 }));
+    const suspend = driver.make.suspend('t/c', { key: 'k1' });
+    driver.run(suspend);
+    driver.run(driver.make.resume('t/c', { key: 'k2' }));
+    expect(budgetOf(repeat(driver, suspend))).toMatchObject({
+      def: { suspended: true, revision: 2 },
+      suspendedBy: 't/c',
+    });
+    expect(budgetOf(driver.run(driver.make.resume('t/c', { key: 'k2' })))).toMatchObject({
+      def: { suspended: false, revision: 3 },
+      suspendedBy: '',
+    });
+    driver.run(driver.make.suspend('t'));
+    expect(budgetOf(repeat(driver, suspend)).suspendedBy).toBe('t');
+    driver.run(driver.make.resume('t'));
+    driver.run(driver.make.close('t/c'));
+    expect(budgetOf(repeat(driver, suspend))).toMatchObject({ suspendedBy: 't/c', closedBy: '' });
+    driver.run(driver.make.close('t'));
+    expect(budgetOf(repeat(driver, suspend))).toMatchObject({ suspendedBy: 't/c', closedBy: 't' });
+  });
+
+  it('measures what is used now against the limits that it made', () => {
+    const driver = withBudget();
+    const update = driver.make.update('t', { limits: { a: 80 }, key: 'k' });
+    driver.run(update);
+    driver.run(driver.make.update('t', { limits: { b: 500 } }));
+    driver.hold('t', 30);
+    expect(budgetOf(repeat(driver, update))).toMatchObject({
+      def: { limits: [{ name: 'a' }] },
+      standings: [{ limit: { name: 'a' }, counter: { heldMicros: 30n } }],
+      headroom: { micros: 50n, budget: 't', limit: 'a' },
+    });
+  });
+});
+
 const plain = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? `${value}` : value);

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { apply } from '../../../src/kernel/apply.ts';
 import type { Command } from '../../../src/kernel/command.ts';
 import type { BudgetPath, ReservationId } from '../../../src/kernel/names.ts';
-import { CachedTree, type Missing, mergeMissing, needsOf } from '../../../src/lane/cached-tree.ts';
+import { CachedTree } from '../../../src/lane/cached-tree.ts';
+import { type Missing, mergeMissing, needsOf } from '../../../src/lane/missing.ts';
 import type { Loaded } from '../../../src/store/port.ts';
 import { KernelDriver, START_MS } from '../../support/kernel-driver.ts';
 

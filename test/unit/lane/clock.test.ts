@@ -54,6 +54,37 @@ describe('StoreClock', () => {
     expect(clock.refusedJumpMs).toBe(0);
   });
 
+  it('is astray only after ten looks in a row that agree on the jump, and tells of it once', () => {
+    const { world, clock } = tied();
+    clock.follow(500_000, 0);
+    const look = (jumpMs: number) => {
+      world.monotonicMs += 1_500;
+      clock.follow(500_000 + (world.monotonicMs - 1_000) + jumpMs, 0);
+    };
+    for (let i = 0; i < 9; i++) look(3_600_000 + i * 10);
+    expect([clock.isAstray, world.logged]).toEqual([false, ['error']]);
+    // One that disagrees, and one that finds nothing wrong, begin anew.
+    look(-3_600_000);
+    for (let i = 0; i < 8; i++) look(-3_600_000);
+    look(0);
+    for (let i = 0; i < 9; i++) look(3_600_000);
+    expect([clock.isAstray, world.logged]).toEqual([false, ['error', 'error', 'error']]);
+    look(3_600_000);
+    expect(clock.isAstray).toBe(true);
+  });
+
+  it('can be tied anew however far away it is, and stands still until a time behind it has come', () => {
+    const { world, clock } = tied();
+    clock.tie(500_000, 0);
+    clock.tie(4_100_000, 20);
+    expect([clock.nowMs(), clock.refusedJumpMs, clock.isAstray]).toEqual([4_100_010, 0, false]);
+    clock.tie(4_000_000, 0);
+    world.monotonicMs += 100_000;
+    expect(clock.nowMs()).toBe(4_100_010);
+    world.monotonicMs += 11;
+    expect(clock.nowMs()).toBe(4_100_011);
+  });
+
   it('takes no slow answer for a jump', () => {
     const { world, clock } = tied();
     clock.follow(500_000, 0);

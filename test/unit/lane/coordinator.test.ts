@@ -4,6 +4,7 @@ import { startCoordinator } from '../../../src/lane/create-coordinator.ts';
 import { newReservationId } from '../../../src/lane/ids.ts';
 import { MemoryDatabase } from '../../../src/store/memory-database.ts';
 import { createMemoryStore } from '../../../src/store/memory-store.ts';
+import type { AppendResult } from '../../../src/store/port.ts';
 import { Commands } from '../../support/commands.ts';
 import { granted, START_MS } from '../../support/kernel-driver.ts';
 
@@ -29,6 +30,53 @@ describe('catching up for a list', () => {
     expect(await coordinator.catchUp(treeId as never)).toBeUndefined();
     expect(database.tree('t' as never).reservation(id)?.figures.state).toBe('EXPIRED');
     await coordinator.stop();
+  });
+
+  describe('over all trees', () => {
+    /** A coordinator with a lapse that is due in `t`, and what becomes of the append that would record it. */
+    async function withLapse(fate: () => Promise<AppendResult>) {
+      const { world, store, database } = open();
+      const coordinator = await startCoordinator({
+        store: {
+          ...store,
+          append: (epoch, batch) =>
+            batch.some(({ entries }) => entries.some(({ type }) => type === 'Expired'))
+              ? fate()
+              : store.append(epoch, batch),
+        },
+        log,
+        address: 'here:1',
+        graceMs: 0,
+        reaper: false,
+        clock: { nowMs: () => world.nowMs },
+      });
+      const make = new Commands('t');
+      await coordinator.submit(make.create('t', { limits: 100 }));
+      granted(await coordinator.submit(make.reserve('t', 10, { ttlMs: 1_000 })));
+      await coordinator.catchUp(undefined);
+      world.nowMs += 1_000;
+      return { coordinator, database };
+    }
+
+    it('is refused where a lapse could not be recorded, rather than answered with it left out', async () => {
+      const { coordinator } = await withLapse(() => Promise.resolve({ outcome: 'conflict' }));
+      expect(await coordinator.catchUp(undefined)).toMatchObject({ reason: 'CONTENTION' });
+      await coordinator.stop();
+    });
+
+    it('fails with the fault by which a lapse could not be recorded, each time', async () => {
+      const { coordinator } = await withLapse(() => Promise.reject(new Error('odd')));
+      await expect(coordinator.catchUp(undefined)).rejects.toThrow('odd');
+      await expect(coordinator.catchUp(undefined)).rejects.toThrow('odd');
+      await coordinator.stop();
+    });
+
+    it('leaves out what is out of service', async () => {
+      const { coordinator } = await withLapse(() => Promise.reject(new Error('odd')));
+      coordinator.quarantine('t' as never, 'a person said so', undefined);
+      expect(await coordinator.catchUp(undefined)).toBeUndefined();
+      await coordinator.stop();
+    });
   });
 
   it('is refused where the store does not answer', async () => {

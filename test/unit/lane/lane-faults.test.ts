@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Command } from '../../../src/kernel/command.ts';
 import { InvariantError } from '../../../src/kernel/invariant.ts';
 import { type AppendResult, CorruptJournalError, type Loaded, type TreeAppend } from '../../../src/store/port.ts';
+import { Commands } from '../../support/commands.ts';
 import { granted, refused } from '../../support/kernel-driver.ts';
 import { held, LaneWorld } from '../../support/lane-world.ts';
 import { settle } from '../../support/manual-time.ts';
@@ -19,6 +20,12 @@ function poison(world: LaneWorld, isBad: (part: TreeAppend) => boolean, count: n
 
 const asksFor = (micros: bigint) => (part: TreeAppend) =>
   part.entries.some((entry) => entry.type === 'Granted' && entry.reservation.figures.requestedMicros === micros);
+
+/** As from a real database: not before everything else that can go on has. */
+const arriveLater = async (real: () => Promise<Loaded>): Promise<Loaded> => {
+  await settle();
+  return real();
+};
 
 describe('a poisoned command', () => {
   it('fails alone: the others of its batch are granted, each once', async () => {
@@ -54,6 +61,33 @@ describe('a poisoned command', () => {
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(results[1]).toMatchObject({ reason: expect.any(InvariantError) as InvariantError });
     expect(await world.lane.submit(world.make.getBudget('t'))).toMatchObject({ lifetime: { heldMicros: 60n } });
+  });
+
+  it('is told in one line of the log with all others of its batch', async () => {
+    const world = await new LaneWorld().open(['t', 'u']);
+    const { id } = granted(await world.lane.submit(world.make.reserve('t', 1))).reservation;
+    const other = new Commands('u');
+    const taken = granted(await world.lane.submit(other.reserve('u', 1))).reservation.id;
+    const results = await Promise.allSettled([
+      ...Array.from({ length: 20 }, () => world.lane.submit(world.make.reserve('t', 1, { id }))),
+      ...Array.from({ length: 20 }, () => world.lane.submit(other.reserve('u', 1, { id: taken }))),
+    ]);
+    expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['rejected']));
+    expect(world.logged).toEqual(['commands failed']);
+    expect(world.logFields[0]).toMatchObject({ commands: 40, trees: 2, first: { treeId: 't', command: 'Reserve' } });
+  });
+
+  it('is found though each of its batch has to wait for its tree again', async () => {
+    const world = await new LaneWorld().open();
+    poison(world, asksFor(13n), 9);
+    world.loadFates.push(...Array.from({ length: 9 }, () => arriveLater));
+    const results = await Promise.allSettled([
+      world.lane.submit(world.make.reserve('t', 10)),
+      world.lane.submit(world.make.reserve('t', 13)),
+      world.lane.submit(world.make.reserve('t', 20)),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(world.appendFates.length).toBeGreaterThan(4);
   });
 
   it('whose entry does not fit its tree shows that the tree is at fault: it is quarantined, and nothing is written', async () => {

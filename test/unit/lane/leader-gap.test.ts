@@ -109,6 +109,25 @@ describe('a lease that ran out without a leader', () => {
     expect(await second.submit(make.getBudget('t'))).toMatchObject({ activeCount: 0 });
   });
 
+  it('and is moved behind one that was not looked at before it: that one lapses, and nothing is taken for corrupt', async () => {
+    const { world, make, database, takeOver, project } = reigns();
+    const first = await takeOver();
+    for (const path of ['t', 't/a', 't/b']) await first.submit(make.create(path, { limits: 5_000 }));
+    await project();
+    // Not projected: they come with the tail, without their budgets.
+    const moved = Array.from({ length: 1_000 }, () => make.reserve('t/a', 1, { ttlMs: 1_000 }));
+    await Promise.all(moved.map((hold) => first.submit(hold)));
+    granted(await first.submit(make.reserve('t/b', 1, { ttlMs: 4_500 })));
+    // The gap is shorter than a grace: the thousand would have lapsed in it, the other lapses after it, before they do now.
+    database.lease = { ...database.lease, renewedMs: START_MS + 5_500, expireMs: START_MS + 7_500 };
+    const second = await takeOver();
+    expect(world.nowMs).toBe(START_MS + 7_500);
+    world.nowMs = START_MS + 10_000;
+    expect(await second.submit(make.getBudget('t'))).toMatchObject({ activeCount: 1_000 });
+    expect(second.quarantinedTrees).toEqual([]);
+    expect(types(database).slice(-2)).toEqual(['Graced', 'Expired']);
+  });
+
   it('before the leader was gone lapses as ever', async () => {
     const { world, make, database, takeOver } = reigns();
     const first = await takeOver();

@@ -2,7 +2,12 @@
 // other.
 import { describe, expect, it } from 'vitest';
 import { Projector } from '../../../src/lane/projector.ts';
-import { StoreUnavailableError, type TreeEntries } from '../../../src/store/port.ts';
+import {
+  ProjectionMismatchError,
+  StoreTimeoutError,
+  StoreUnavailableError,
+  type TreeEntries,
+} from '../../../src/store/port.ts';
 import { Commands } from '../../support/commands.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
 import { ManualTime } from '../../support/manual-time.ts';
@@ -28,7 +33,7 @@ async function withProjector(world: LaneWorld, onProject: (page: readonly TreeEn
     sleep: time.sleep,
   });
   const projectedSeq = (treeId: string) => world.memory.database.tree(treeId as never).projectedSeq;
-  return { projector, time, pages, corrupt, projectedSeq };
+  return { projector, store, time, pages, corrupt, projectedSeq };
 }
 
 const reserve = (world: LaneWorld, treeId: string) =>
@@ -80,7 +85,7 @@ describe('rounds', () => {
     await time.elapse(900);
     expect(projectedSeq('t')).toBe(0);
     isDown = false;
-    await time.elapse(300);
+    await time.elapse(1_000);
     expect(projectedSeq('t')).toBe(1);
   });
 });
@@ -129,11 +134,85 @@ describe('catching up', () => {
 it('a tree whose entries do not fit is reported, and the others come forward', async () => {
   const world = await new LaneWorld().open(['t', 'u', 'v']);
   const { projector, corrupt, projectedSeq } = await withProjector(world, (page) => {
-    if (page.some(({ treeId }) => treeId === ('u' as never))) throw new Error('does not fit');
+    if (page.some(({ treeId }) => treeId === ('u' as never))) throw new ProjectionMismatchError('does not fit');
   });
   await projector.catchUp(undefined);
   expect(corrupt).toEqual(['u']);
   expect([projectedSeq('t'), projectedSeq('u'), projectedSeq('v')]).toEqual([1, 0, 1]);
+});
+
+describe('a fault that says nothing of records', () => {
+  const missingFunction = () => {
+    throw Object.assign(new Error('function budgetd.project_batch does not exist'), { code: '42883' });
+  };
+
+  it('and meets every tree puts none out of service, costs few tries, holds new work up, and is over when it is', async () => {
+    const treeIds = Array.from({ length: 50 }, (_, i) => `t${i}`);
+    const world = await new LaneWorld().open(treeIds);
+    let isUpgrading = true;
+    const { projector, time, pages, corrupt, projectedSeq } = await withProjector(world, () => {
+      if (isUpgrading) missingFunction();
+    });
+    projector.start();
+    await time.elapse(300);
+    expect(pages.length).toBeLessThanOrEqual(4);
+    await time.elapse(31_000);
+    expect(corrupt).toEqual([]);
+    expect(projector.overload()).toMatch(/behind/);
+    await expect(projector.catchUp(undefined)).rejects.toThrow('does not exist');
+    isUpgrading = false;
+    await time.elapse(1_000);
+    expect(treeIds.map(projectedSeq)).toEqual(Array(50).fill(1));
+    expect([projector.lagMs, projector.overload()]).toEqual([0, undefined]);
+    await projector.stop();
+  });
+
+  it('and meets one tree holds up that one alone, and its readers are told', async () => {
+    const world = await new LaneWorld().open(['t', 'u', 'v', 'w', 'x']);
+    let isOdd = true;
+    const odd = (treeId: string) => isOdd && ['t', 'u', 'v', 'w'].includes(treeId);
+    const { projector, time, corrupt, projectedSeq } = await withProjector(world, (page) => {
+      if (page.some(({ treeId }) => odd(treeId))) throw new Error('odd');
+    });
+    projector.start();
+    await time.elapse(30_000);
+    await reserve(world, 'x');
+    projector.note('x' as never, 1);
+    await time.elapse(10_000);
+    expect([projectedSeq('t'), projectedSeq('x'), corrupt]).toEqual([0, 2, []]);
+    expect([projector.lagMs, projector.overload()]).toEqual([0, undefined]);
+    await expect(projector.catchUp('t' as never)).rejects.toThrow('odd');
+    await projector.catchUp('x' as never);
+    isOdd = false;
+    await time.elapse(1_000);
+    expect(['t', 'u', 'v', 'w'].map(projectedSeq)).toEqual([1, 1, 1, 1]);
+    await projector.stop();
+  });
+
+  it('but that a journal could not be read in time holds up no other tree', async () => {
+    const world = await new LaneWorld().open(['t', 'u']);
+    world.lane.reset();
+    const { projector, store, projectedSeq } = await withProjector(world);
+    store.readEntries = (treeId, ...rest) =>
+      treeId === ('t' as never)
+        ? Promise.reject(new StoreTimeoutError('too slow'))
+        : world.memory.readEntries(treeId, ...rest);
+    await expect(projector.catchUp(undefined)).rejects.toThrow(StoreTimeoutError);
+    expect(projectedSeq('u')).toBe(1);
+  });
+});
+
+it('a tree that was put back into service is found within a minute', async () => {
+  const world = await new LaneWorld().open(['t']);
+  await world.memory.quarantine('t' as never, 'a person said so');
+  world.lane.reset();
+  const { projector, time, projectedSeq } = await withProjector(world);
+  projector.start();
+  await time.elapse(300);
+  world.memory.database.tree('t' as never).quarantine = undefined;
+  await time.elapse(60_300);
+  expect(projectedSeq('t')).toBe(1);
+  await projector.stop();
 });
 
 it('past its bounds new work is asked to wait', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../../src/kernel/answer.ts';
 import type { Command } from '../../../src/kernel/command.ts';
 import { Reaper } from '../../../src/lane/reaper.ts';
-import { treeQuarantined } from '../../../src/lane/refusals.ts';
+import { contention, treeQuarantined } from '../../../src/lane/refusals.ts';
 import { createMemoryStore } from '../../../src/store/memory-store.ts';
 import { type DueTree, StoreUnavailableError } from '../../../src/store/port.ts';
 import { ManualTime } from '../../support/manual-time.ts';
@@ -42,19 +42,56 @@ describe('a round', () => {
   it('asks for every due tree, page after page', async () => {
     const treeIds = Array.from({ length: 450 }, (_, i) => `t${i}`);
     const { reaper, submitted, asked } = withDue(treeIds);
-    expect(await reaper.round()).toBe(450);
+    expect(await reaper.round()).toMatchObject({ treeCount: 450, refusal: undefined, fault: undefined });
     expect(submitted).toEqual(treeIds);
     expect(asked.map((after) => after?.treeId)).toEqual([undefined, 't199', 't399']);
   });
 
-  it('goes on with a tree until no more is due', async () => {
-    const answers: Answer[] = [
-      { kind: 'expired', count: 9, more: true },
-      { kind: 'expired', count: 9, more: true },
-    ];
-    const { reaper, submitted } = withDue(['t', 'u'], () => answers.shift() ?? DONE);
+  it('submits a page at once, so that its trees share batches, and goes on with a tree until no more is due', async () => {
+    const left = new Map([['t', 2]]);
+    const { reaper, submitted } = withDue(['t', 'u', 'v'], (treeId) => {
+      const more = left.get(treeId) ?? 0;
+      left.set(treeId, more - 1);
+      return { kind: 'expired', count: 9, more: more > 0 };
+    });
+    expect((await reaper.round()).treeCount).toBe(3);
+    expect(submitted).toEqual(['t', 'u', 'v', 't', 't']);
+  });
+
+  it('says why a tree was not done, if it is in service, and does the others', async () => {
+    const answers = new Map<string, Answer>([
+      ['out', treeQuarantined('out' as never, 'corrupt')],
+      ['lost', contention()],
+    ]);
+    const { reaper } = withDue(['out', 'lost', 'fine'], (treeId) => answers.get(treeId) ?? DONE);
+    expect(await reaper.round()).toEqual({ treeCount: 1, refusal: contention(), fault: undefined });
+    answers.delete('lost');
+    expect(await reaper.round()).toEqual({ treeCount: 2, refusal: undefined, fault: undefined });
+  });
+
+  it('for somebody who waits tries a tree again that has failed, and says so if it still does', async () => {
+    const error = new Error('poisoned');
+    let fails = true;
+    const { reaper, submitted } = withDue(['bad'], () => {
+      if (fails) throw error;
+      return DONE;
+    });
     await reaper.round();
-    expect(submitted).toEqual(['t', 't', 't', 'u']);
+    expect(await reaper.catchUp()).toEqual({ treeCount: 0, refusal: undefined, fault: { error } });
+    fails = false;
+    expect(await reaper.catchUp()).toEqual({ treeCount: 1, refusal: undefined, fault: undefined });
+    expect(submitted).toHaveLength(3);
+  });
+
+  it('that is told to end submits nothing more', async () => {
+    const treeIds = Array.from({ length: 450 }, (_, i) => `t${i}`);
+    const ending = new AbortController();
+    const { reaper, submitted } = withDue(treeIds, () => {
+      ending.abort();
+      return { kind: 'expired', count: 9, more: true };
+    });
+    expect((await reaper.round(ending.signal)).treeCount).toBe(200);
+    expect(submitted).toHaveLength(200);
   });
 
   it.each([
@@ -67,8 +104,8 @@ describe('a round', () => {
     ['is out of service', () => treeQuarantined('bad' as never, 'corrupt')],
   ])('passes over a tree that %s, and leaves it alone for a minute', async (_, fail) => {
     const { reaper, time, submitted } = withDue(['bad', 'good'], (treeId) => (treeId === 'bad' ? fail() : DONE));
-    expect(await reaper.round()).toBe(1);
-    expect(await reaper.round()).toBe(1);
+    expect((await reaper.round()).treeCount).toBe(1);
+    expect((await reaper.round()).treeCount).toBe(1);
     expect(submitted).toEqual(['bad', 'good', 'good']);
     await time.elapse(60_000);
     await reaper.round();

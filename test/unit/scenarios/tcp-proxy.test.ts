@@ -122,10 +122,29 @@ test('a delay keeps the order, and pass ends it for what is under way', async ()
 });
 
 test('a server that is not there ends the connection', async () => {
-  const nobody = await startTcpProxy({ host: '127.0.0.1', port: proxy.port });
-  proxy.refuse();
-  const socket = connect(nobody.port, '127.0.0.1');
+  const gone = createServer();
+  gone.listen(0, '127.0.0.1');
+  await once(gone, 'listening');
+  const { port } = gone.address() as AddressInfo;
+  gone.close();
+  await once(gone, 'close');
+  const lonely = await startTcpProxy({ host: '127.0.0.1', port });
+  const socket = connect(lonely.port, '127.0.0.1');
+  clients.push(socket);
+  const seen = answersOf(socket);
   socket.on('error', () => undefined);
   await closed(socket);
-  await nobody.close();
+  expect(seen.text).toBe('');
+  await vi.waitFor(() => expect(lonely.connectionCount()).toBe(0));
+  // It goes on listening: the next one is taken, and ended, too.
+  const next = connect(lonely.port, '127.0.0.1');
+  clients.push(next);
+  next.on('error', () => undefined);
+  let connected = false;
+  next.once('connect', () => {
+    connected = true;
+  });
+  await closed(next);
+  expect(connected).toBe(true);
+  await lonely.close();
 });

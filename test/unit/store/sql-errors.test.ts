@@ -1,6 +1,6 @@
 // Which errors of the driver and of PostgreSQL mean that the store is unavailable, and which are somebody's fault.
 import { expect, it } from 'vitest';
-import { StoreUnavailableError } from '../../../src/store/port.ts';
+import { StoreTimeoutError, StoreUnavailableError } from '../../../src/store/port.ts';
 import { asksForRetry, isSessionEnd, isUniqueViolation, storeErrorOf } from '../../../src/store/sql-errors.ts';
 
 const errorWith = (fields: object) => Object.assign(new Error('secret host and statement'), fields);
@@ -38,6 +38,16 @@ it.each([['23505'], ['42P01'], ['22P02'], ['XX000'], ['BD001'], ['40001'], ['ERR
 it.each([[undefined], ['text'], [new Error('no code')], [errorWith({ code: 7 })]])('%s stays what it is', (error) => {
   expect(storeErrorOf(error)).toBe(error);
   expect(isSessionEnd(error)).toBe(false);
+});
+
+it('a question that was given up is a time-out of its own, which callers may take for an unavailable store', () => {
+  const cause = errorWith({ code: '57014' });
+  const error = storeErrorOf(cause, true);
+  expect(error).toBeInstanceOf(StoreTimeoutError);
+  expect(error).toBeInstanceOf(StoreUnavailableError);
+  expect(error).toMatchObject({ name: 'StoreTimeoutError', message: 'the store could not answer in time', cause });
+  expect(storeErrorOf(cause)).not.toBeInstanceOf(StoreTimeoutError);
+  expect(storeErrorOf(errorWith({ code: '57P01' }), true)).not.toBeInstanceOf(StoreTimeoutError);
 });
 
 it('an unavailable store is not wrapped again', () => {

@@ -180,7 +180,8 @@ export type Availability = Message<"budgetd.v1.Availability"> & {
   availableMicros?: bigint | undefined;
 
   /**
-   * Budget that owns the binding limit. Empty where no limit applies.
+   * Budget that owns the binding limit: of equals, and all that leave nothing are equal, the one nearest the root. Empty
+   * where no limit applies.
    *
    * @generated from field: string budget = 2;
    */
@@ -236,7 +237,8 @@ export const OnExpiry = {
   CHARGE: 2,
 
   /**
-   * As CHARGE where work had begun (a Renew, an Extend, a part settlement or a started mark was seen), else as RELEASE.
+   * As CHARGE where work had begun (a Renew, with or without the started mark, an Extend or a part settlement was seen),
+   * else as RELEASE.
    *
    * @generated from enum value: ON_EXPIRY_CHARGE_STARTED = 3;
    */

@@ -60,7 +60,8 @@ export type Budget = Message<"budgetd.v1.Budget"> & {
   unit: string;
 
   /**
-   * Says that it is meant to have no limit on itself or above.
+   * Says that it is meant to have no limit on itself or above; required then, whatever budgets above say. Error:
+   * INVALID_FIELD. Where a limit above is taken away later, that edit speaks for the budgets below it.
    *
    * @generated from field: bool uncapped = 6;
    */
@@ -411,7 +412,8 @@ export const UpdateBudgetRequestSchema: GenMessage<UpdateBudgetRequest> = /*@__P
  */
 export type UpdateBudgetResponse = Message<"budgetd.v1.UpdateBudgetResponse"> & {
   /**
-   * The budget after the edit.
+   * The budget after the edit. To a repeat of the key: its definition after that edit, revision and etag included, with
+   * labels, balances, and what binds from above, as they are now. So it is with every call that changes a budget.
    *
    * @generated from field: budgetd.v1.Budget budget = 1;
    */

@@ -98,7 +98,8 @@ export type Reservation = Message<"budgetd.v1.Reservation"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * The lease: Renew and Extend are refused from this instant on.
+   * The lease: Renew and Extend are refused from this instant on. Renew moves it. One that ran out while there was no
+   * leader runs on until one grace after the next took over.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 11;
    */
@@ -133,7 +134,7 @@ export type Reservation = Message<"budgetd.v1.Reservation"> & {
   estimated: boolean;
 
   /**
-   * Work is known to have begun: a Renew, an Extend, a part settlement or a started mark was seen.
+   * Work is known to have begun: a Renew, an Extend or a settlement was seen. Once set it stays.
    *
    * @generated from field: bool started = 16;
    */
@@ -572,7 +573,8 @@ export type RenewRequest = Message<"budgetd.v1.RenewRequest"> & {
   ttl?: Duration | undefined;
 
   /**
-   * Marks that work has begun (see OnExpiry). Once set it stays.
+   * Says that work has begun (see OnExpiry). Every Renew says so, with this mark or without it; a repeat of a key must
+   * set the same.
    *
    * @generated from field: bool started = 3;
    */
@@ -1133,9 +1135,11 @@ export const OutcomeSchema: GenEnum<Outcome> = /*@__PURE__*/
 
 /**
  * Grants, moves and ends holds. A refusal is always a gRPC status, never an OK reply, so that a caller that looks at
- * nothing cannot overspend. Each refusal carries google.rpc.ErrorInfo (domain "budgetd", a reason, metadata), a money
- * refusal also QuotaFailure naming the failing limits (subject "<budget>:<limit>"), tightest first, and RetryInfo only
- * where waiting can help. Texts of requests are UTF-8 without control characters; lengths are in bytes.
+ * nothing cannot overspend. Each refusal carries google.rpc.ErrorInfo (domain "budgetd", a reason, and as far as they
+ * apply the metadata budget, limit, unit, available, requested, reservation_id, leader_address; amounts in micro-units
+ * of the unit), a money refusal also QuotaFailure naming the failing limits (subject "<budget>:<limit>"), tightest
+ * first, and RetryInfo only where waiting can help. A money refusal names ancestors with their amounts, also to a caller
+ * who may not read them. Texts of requests are UTF-8 without control characters; lengths are in bytes.
  *
  * @generated from service budgetd.v1.ReservationService
  */
@@ -1151,7 +1155,8 @@ export const ReservationService: GenService<{
     output: typeof ReserveResponseSchema;
   },
   /**
-   * Adds to a live hold: min(add, available), if that is at least min.
+   * Adds to a live hold: min(add, available), if that is at least min. CAPACITY_HELD without RetryInfo: what the
+   * reservation holds itself is in the way, and waiting does not give that back.
    *
    * @generated from rpc budgetd.v1.ReservationService.Extend
    */
