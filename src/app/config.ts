@@ -49,7 +49,11 @@ export type LogLevelName = (typeof LOG_LEVELS)[number];
 
 /** Every environment variable of its own that is read; those of OpenTelemetry are in telemetry-config.ts. */
 export const SETTINGS: readonly Setting[] = [
-  { name: 'DATABASE_URL', default: '(embedded)', meaning: 'PostgreSQL 15 or newer; unset: one of its own is started' },
+  {
+    name: 'DATABASE_URL',
+    default: '(embedded)',
+    meaning: 'PostgreSQL 18, or from 15 on; unset: one of its own is started',
+  },
   {
     name: 'BUDGETD_MIGRATION_DATABASE_URL',
     default: 'DATABASE_URL',
@@ -107,8 +111,8 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): S
   const problems: string[] = [];
   const read = new EnvReader(env, problems);
   const config: ServiceConfig = {
-    databaseUrl: read.text('DATABASE_URL'),
-    migrationDatabaseUrl: read.text('BUDGETD_MIGRATION_DATABASE_URL'),
+    databaseUrl: read.databaseUrl('DATABASE_URL'),
+    migrationDatabaseUrl: read.databaseUrl('BUDGETD_MIGRATION_DATABASE_URL'),
     dataDir: resolve(read.text('BUDGETD_DATA_DIR') ?? '.budgetd'),
     postgresPort: read.port('BUDGETD_POSTGRES_PORT'),
     host: read.text('BUDGETD_HOST') ?? '127.0.0.1',
@@ -160,6 +164,16 @@ class EnvReader {
   text(name: string): string | undefined {
     const value = this.#env[name];
     return value === '' ? undefined : value;
+  }
+
+  databaseUrl(name: string): string | undefined {
+    const value = this.text(name);
+    if (value === undefined) return undefined;
+    const url = URL.parse(value);
+    if (url !== null && (url.protocol === 'postgres:' || url.protocol === 'postgresql:')) return value;
+    // The value may hold a password.
+    this.#problems.push(`${name} must be a URL such as postgres://user:password@host:5432/database`);
+    return undefined;
   }
 
   port(name: string): number | undefined {

@@ -1,5 +1,6 @@
 // Where the journal lives: the database of DATABASE_URL, or an embedded PostgreSQL. Either way it is migrated, and the
 // service gets a URL of a role that owns nothing.
+import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import { migrate } from '../store/migrate.ts';
 import type { ServiceConfig } from './config.ts';
@@ -15,16 +16,26 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** A start in the same data centre connects in milliseconds; past this nobody is there. */
+const CONNECT_TIMEOUT_S = 5;
+
+/** A database that is just starting gets a while, and an operator who mistyped a host an answer within the minute. */
+const ANSWER_TIMEOUT_MS = 20_000;
+
 /** Name of the database in the embedded PostgreSQL. */
 const EMBEDDED_DATABASE = 'budgetd';
 
 /** Opens and migrates. */
 export async function openDatabase(config: ServiceConfig, logger: Logger): Promise<Database> {
-  return config.databaseUrl === undefined ? openEmbedded(config, logger) : openExternal(config, config.databaseUrl);
+  return config.databaseUrl === undefined
+    ? openEmbedded(config, logger)
+    : openExternal(config, config.databaseUrl, logger);
 }
 
-async function openExternal(config: ServiceConfig, databaseUrl: string): Promise<Database> {
-  await migrateAt(config.migrationDatabaseUrl ?? databaseUrl, [loginOf(databaseUrl)]);
+async function openExternal(config: ServiceConfig, databaseUrl: string, logger: Logger): Promise<Database> {
+  const migrationUrl = config.migrationDatabaseUrl ?? databaseUrl;
+  logger.lane('info', 'connecting to the database', { host: new URL(migrationUrl).host });
+  await migrateAt(migrationUrl, [loginOf(databaseUrl)]);
   return {
     kind: 'external',
     serviceUrl: databaseUrl,
@@ -73,11 +84,33 @@ export function atEmbeddedDatabase(superuserUrl: string): string {
 }
 
 async function migrateAt(url: string, serviceLogins: readonly string[]): Promise<void> {
-  const sql = postgres(url, { max: 1, onnotice: () => undefined });
+  const sql = postgres(url, { max: 1, connect_timeout: CONNECT_TIMEOUT_S, onnotice: () => undefined });
   try {
+    await answers(sql, new URL(url));
     await migrate(sql, { serviceLogins });
   } finally {
-    await sql.end();
+    await sql.end({ timeout: CONNECT_TIMEOUT_S });
+  }
+}
+
+// The driver tries again for ever; a start has to say what is wrong instead.
+async function answers(sql: postgres.Sql, { host }: URL): Promise<void> {
+  const silence = new AbortController();
+  const silent = sleep(ANSWER_TIMEOUT_MS, undefined, { signal: silence.signal, ref: false }).then(() => {
+    throw new Error(`the database at ${host} did not answer within ${ANSWER_TIMEOUT_MS / 1_000} s`);
+  });
+  const answer = sql`SELECT 1`.then(
+    () => undefined,
+    (cause: unknown) => {
+      throw new Error(`the database at ${host} can't be used`, { cause });
+    },
+  );
+  try {
+    await Promise.race([answer, silent]);
+  } finally {
+    silence.abort();
+    silent.catch(() => undefined);
+    answer.catch(() => undefined);
   }
 }
 

@@ -13,13 +13,13 @@ function help(): string {
   );
 }
 
-function banner(service: Service): string {
+function banner(service: Service, needsToken: boolean): string {
   const grpc = `${service.host}:${service.grpcPort}`;
   const http = `http://${service.host}:${service.connectPort}`;
   return `
 budgetd ${packageVersion()} is ready: gRPC on ${grpc}, JSON on ${http} (${service.databaseKind} PostgreSQL)
 
-Try it:
+Try it${needsToken ? ' (with BUDGETD_TOKEN=… set for budgetctl; curl and grpcurl: -H "authorization: Bearer …")' : ''}:
   npm run demo
   npm run budgetctl -- create acme --limit "10 USD"
   npm run budgetctl -- reserve acme "0.25 USD"
@@ -45,6 +45,9 @@ async function run(): Promise<void> {
     process.stdout.write(`${packageVersion()}\n`);
     return;
   }
+  const unknown = process.argv.slice(2);
+  if (unknown.length > 0)
+    throw new ConfigError([`unknown argument ${unknown.join(' ')}; everything is set by the environment`]);
   const config = loadConfig(process.env);
   const logger = createLogger(config.logLevel);
   const starting = startService(config, logger);
@@ -72,7 +75,8 @@ async function run(): Promise<void> {
     stop(1);
   });
   const leader = await service.standsBehind(LEADER_WAIT_MS);
-  process.stdout.write(leader === undefined ? banner(service) : standby(service, leader));
+  const needsToken = config.tokens.length > 0;
+  process.stdout.write(leader === undefined ? banner(service, needsToken) : standby(service, leader));
 }
 
 run().catch((error: unknown) => {

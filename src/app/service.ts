@@ -100,6 +100,9 @@ async function start(
       store.ensurePartitions().catch((error: unknown) => {
         logger.lane('error', 'partitions of the journal could not be made', { error });
       });
+      store.checkDurability().catch((error: unknown) => {
+        logger.lane('error', 'whether PostgreSQL still keeps what it acknowledges could not be confirmed', { error });
+      });
     }),
   );
   const servers: RunningServer[] = [];

@@ -1,5 +1,6 @@
-// The next state after an entry. Deciding, projecting, recovering and verifying all use this one function, so that what the
-// journal says and what the coordinator believes cannot differ. Needs no policy, no calendar and no clock.
+// The next state after an entry. Deciding, recovering and verifying all use this one function, so that what the journal says
+// and what the coordinator believes cannot differ; the projection folds entries to net changes and is held to this by a
+// property. Needs no policy, no calendar and no clock.
 import type { Effect, Entry, EntryPersonal } from './entry.ts';
 import { invariant } from './invariant.ts';
 import type { ReservationId } from './names.ts';

@@ -128,14 +128,7 @@ export function decideExtend(state: TreeState, command: Extend, context: DecideC
     suspendedRefusal(chain) ??
     closedRefusal(chain) ??
     requestOverflow(reservation, command.addMicros) ??
-    amountRefusal(
-      state,
-      reservation.accounts,
-      binding,
-      counterRoom,
-      command.minMicros,
-      reservation.figures.heldMicros,
-    );
+    amountRefusal(state, reservation.accounts, binding, counterRoom, command.minMicros, reservation.figures.heldMicros);
   if (refusal !== undefined) {
     return refuse(state, command, context, refusal, {
       budget: reservation.budget,

@@ -84,12 +84,7 @@ export function decideRelease(state: TreeState, command: Release, context: Decid
     type: 'Released',
     id: reservation.id,
     figures: movement.figures,
-    headroom: headroomAfter(
-      state,
-      reservation.accounts,
-      tightest(state, reservation.accounts),
-      movement.heldMicros,
-    ),
+    headroom: headroomAfter(state, reservation.accounts, tightest(state, reservation.accounts), movement.heldMicros),
     effects: [effectOf(reservation, movement)],
   };
   return changed(state, { ...reservation, figures: movement.figures }, entry);
@@ -138,8 +133,10 @@ function settleLate(
   context: DecideContext,
   binding: LimitRoom | undefined,
 ): Movement {
-  const replacedMicros = before.estimatedMicros;
   const actualMicros = command.actualMicros ?? before.lapsedHeldMicros;
+  // A part replaces as much of the estimate as it costs; the last settlement replaces what is left of it.
+  const replacedMicros = command.keepOpen ? least(actualMicros, before.estimatedMicros) : before.estimatedMicros;
+  const leftMicros = before.estimatedMicros - replacedMicros;
   const coveredMicros = covered(actualMicros, binding, replacedMicros);
   const overrunMicros = actualMicros - coveredMicros;
   invariant(before.heldMicros === 0n, 'a lapsed reservation holds nothing');
@@ -153,8 +150,12 @@ function settleLate(
       settledMicros: before.settledMicros - replacedMicros + coveredMicros,
       overrunMicros: before.overrunMicros + overrunMicros,
       releasedMicros: before.releasedMicros + atLeastZero(replacedMicros - actualMicros),
-      estimatedMicros: command.actualMicros === undefined ? coveredMicros : 0n,
-      estimated: command.actualMicros === undefined,
+      estimatedMicros: command.actualMicros === undefined ? coveredMicros : leftMicros,
+      estimated: command.actualMicros === undefined || leftMicros > 0n,
+      // What is still unknown of the hold: parts that came late are not taken for unknown again.
+      lapsedHeldMicros: command.keepOpen
+        ? atLeastZero(before.lapsedHeldMicros - actualMicros)
+        : before.lapsedHeldMicros,
       late: true,
       endMs: command.keepOpen ? before.endMs : context.nowMs,
       outcome: command.outcome ?? before.outcome,

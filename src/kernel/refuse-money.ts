@@ -44,12 +44,7 @@ export function moneyRefusal(
 }
 
 /** The refusal of a sum of a budget that int64 cannot hold; `unit` is its tree's. */
-export function overflowRefusal(
-  budget: string,
-  unit: string,
-  requestedMicros: bigint,
-  roomMicros: bigint,
-): Refusal {
+export function overflowRefusal(budget: string, unit: string, requestedMicros: bigint, roomMicros: bigint): Refusal {
   return {
     kind: 'refusal',
     reason: 'EXCEEDS_LIMIT',

@@ -1,17 +1,17 @@
 // How much memory the cache of trees may take beyond what has to be there: over all trees together, so that many trees that
 // each keep a little can't do what one tree may not. Past a bound the trees that were not used for longest forget first.
 //
-// What has to be there is not bounded here: live holds (about 1 KB each), and the entries that the projection has not caught
-// up with, for which the projector refuses new work.
+// What has to be there is not bounded here: live holds (650 bytes each, measured), and the entries that the projection has not
+// caught up with, for which the projector refuses new work.
 import type { CachedTree, Spare } from './cached-tree.ts';
 
-/** By kind, each about as much as an open hold takes: 100 to 150 MB where all are full. */
+/** By kind; about 105 MB where all are full, by what one of each takes (measured). */
 const COUNT_MAX: Spare = {
-  // A retry comes within seconds, in which a busy lane gives some ten thousand answers; the journal knows all of them.
+  // 1,060 bytes. A retry comes within seconds, in which a busy lane gives some ten thousand answers; the journal knows all.
   answers: 50_000,
-  // A repeated Settle comes at once or never; a tree alone keeps fewer than this by itself.
+  // 650 bytes. A repeated Settle comes at once or never; a tree alone keeps fewer than this by itself.
   ended: 20_000,
-  // More than the runs that are under way at a time. A budget that is asked for again is one load of a millisecond.
+  // 710 bytes. More than the runs that are under way at a time; one that is asked for again is one load of a millisecond.
   budgets: 50_000,
 };
 

@@ -201,6 +201,8 @@ export class CachedTree {
       case 'Release':
       case 'GetReservation':
         if (!this.#hasReservation(command.id)) return false;
+        break;
+      default:
     }
     const repeated = this.#repeatedBy(command);
     return repeated === undefined || this.#hasReservation(repeated);
@@ -262,6 +264,8 @@ export class CachedTree {
         return;
       case 'Granted':
         if (this.#absentIds.size > 0) this.#absentIds.delete(entry.reservation.id);
+        return;
+      default:
     }
   }
 

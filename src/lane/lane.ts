@@ -3,6 +3,7 @@
 // it waits: in the queue, for records, or for a search. What the end of an append means is in outcomes.ts.
 import type { Answer } from '../kernel/answer.ts';
 import type { Command } from '../kernel/command.ts';
+import type { Entry } from '../kernel/entry.ts';
 import type { TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
 import { StoreTimeoutError, StoreUnavailableError, type TreeAppend } from '../store/port.ts';
@@ -19,6 +20,8 @@ import { Outcomes } from './outcomes.ts';
 import { Quarantines } from './quarantines.ts';
 import * as refusals from './refusals.ts';
 import { refuseAll } from './refuse-all.ts';
+import { type Failure, rejectAll } from './reject-all.ts';
+import { shedFor } from './shed-for.ts';
 import { TreeCache } from './tree-cache.ts';
 
 /** Commands in one transaction. Past this a larger batch saves nothing more and only makes its first command wait. */
@@ -38,13 +41,6 @@ const DEPTH_MAX = 32_768;
  * is gone keeps money from others for a whole lease.
  */
 const HOLD_WAIT_MAX_MS = 10_000;
-
-/** A command, or all of a tree, that failed by a fault of the program. */
-interface Failure {
-  readonly treeId: TreeId;
-  readonly items: readonly Submitted[];
-  readonly error: unknown;
-}
 
 /** See the head of this file. */
 export class Lane {
@@ -142,22 +138,15 @@ export class Lane {
     const why = this.#quarantines.why(command.treeId);
     if (why !== undefined) return refusals.treeQuarantined(command.treeId, why);
     const overload = this.#deps.overload();
-    // Ending work is never refused for load: it is what makes room.
+    // Work that ends is not refused for this: it is what makes room.
     if (overload !== undefined && command.kind === 'Reserve') return refusals.overloaded(overload);
     return undefined;
   }
 
-  // Where the room is full, the newest command of the tree that has most of them waiting has to go, which may be this one:
-  // whoever floods is sent away, not whoever comes last. What ends work goes only where all that waits does.
-  #makeRoomFor({ treeId }: Command, sheddable: boolean): Refusal | undefined {
+  #makeRoomFor(command: Command, sheddable: boolean): Refusal | undefined {
     if (this.depth < DEPTH_MAX) return undefined;
-    const rooms = [this.#queue, this.cache, this.#searches];
-    const lines = rooms.map((room) => room.longest()?.sheddableCount ?? 0);
-    const longestCount = Math.max(...lines);
-    const ownCount =
-      (this.#queue.lineOf(treeId)?.sheddableCount ?? 0) + (this.cache.lineOf(treeId)?.sheddableCount ?? 0);
-    const isOwn = sheddable && ownCount + 1 >= longestCount;
-    const shed = isOwn ? undefined : rooms[lines.indexOf(longestCount)]?.shedLongest();
+    const rooms = { queue: this.#queue, cache: this.cache, searches: this.#searches };
+    const shed = shedFor(rooms, { treeId: command.treeId, sheddable });
     const refusal = refusals.overloaded('too many commands wait');
     if (shed === undefined) return refusal;
     refuseAll(this.#observer, [shed], refusal);
@@ -266,7 +255,7 @@ export class Lane {
         }
       }
     }
-    this.#fail(failures);
+    rejectAll(this.#deps.log, failures);
     return batches;
   }
 
@@ -281,21 +270,6 @@ export class Lane {
       );
     }
     if (unsearched.length > 0) this.#searches.search(tree, unsearched);
-  }
-
-  // One line for all of them: a thousand would hold up the lane for as long as it takes to write them.
-  #fail(failures: readonly Failure[]): void {
-    const [first] = failures;
-    if (first === undefined) return;
-    const items = failures.flatMap((failure) => failure.items);
-    const { treeId, error } = first;
-    this.#deps.log('error', 'commands failed', {
-      commands: items.length,
-      trees: new Set(failures.map((failure) => failure.treeId)).size,
-      first: { treeId, command: first.items[0]?.command.kind },
-      error,
-    });
-    for (const failure of failures) for (const item of failure.items) item.reject(failure.error);
   }
 
   #refuse(items: readonly Submitted[], refusal: Refusal): void {
@@ -327,13 +301,10 @@ export class Lane {
       if ('error' in outcome) this.#readFailed({ treeId: tree.treeId, items, error: outcome.error }, failures);
       else this.#searched(arrival, outcome.found);
     }
-    this.#fail(failures);
+    rejectAll(this.#deps.log, failures);
   }
 
-  #searched(
-    { tree, items }: SearchArrival,
-    entries: Extract<SearchArrival['outcome'], { found: unknown }>['found'],
-  ): void {
+  #searched({ tree, items }: SearchArrival, entries: readonly Entry[]): void {
     // Otherwise the tree was forgotten meanwhile, and others may have written to it since: the commands are judged afresh.
     if (this.cache.get(tree.treeId) === tree) {
       const found = new Set<string>();

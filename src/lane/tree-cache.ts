@@ -15,11 +15,11 @@ const LEASE_PAGE_FIRST = 200;
 /** Live reservations that a further load brings at the most: about 1 MB of rows, read in a few milliseconds. */
 const LEASE_PAGE = 2_000;
 
-/** Trees kept in memory; an idle one costs a few kilobytes. */
+/** Trees kept in memory; an idle one of two budgets takes 4.7 KB (measured), all of them about 100 MB. */
 const TREE_COUNT_MAX = 20_000;
 
-/** Trees that don't exist, kept apart so that a caller who makes up names drives no real tree out. An entry costs about a
- * kilobyte and saves a read of the store for one who asks again at once. */
+/** Trees that don't exist, kept apart so that a caller who makes up names drives no real tree out. One takes 3.4 KB (measured)
+ * and saves a read of the store for who asks again at once. */
 const ABSENT_TREE_COUNT_MAX = 1_000;
 
 /** How often a tree whose tail is too long is caught up and loaded again. Once is enough unless somebody else writes to it. */

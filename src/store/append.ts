@@ -5,12 +5,14 @@ import { encodeEntries, rowHash } from './entry-codec.ts';
 import { quote } from './json-text.ts';
 import { labelsText } from './labels-codec.ts';
 import { scalarArray, textArray } from './pg-array.ts';
-import type { AppendResult, Head, TreeAppend } from './port.ts';
+import { type AppendResult, type Head, StoreUnavailableError, type TreeAppend } from './port.ts';
 import type { Runs, Sql } from './sql-client.ts';
 import { asksForRetry, codeOf, isUniqueViolation, SQLSTATE_FENCED, SQLSTATE_HEAD_MOVED } from './sql-errors.ts';
 
 const HASH_BYTES = 32;
 const DIGEST_BYTES = 16;
+// Each time somebody else got something done; a look costs less than a millisecond.
+const LOOK_COUNT_MAX = 10;
 
 /** Appends a batch under an epoch. See Store.append. */
 export async function appendBatch(client: Runs, epoch: number, batch: readonly TreeAppend[]): Promise<AppendResult> {
@@ -20,7 +22,7 @@ export async function appendBatch(client: Runs, epoch: number, batch: readonly T
     if (failure === undefined) return { outcome: 'committed', heads: parameters.heads };
     if (failure === 'key_exists') return { outcome: 'key_exists' };
     // An earlier attempt of this very batch may have committed and its answer got lost, even while this one waited.
-    const committed = batch.length > 0 && (await headsAre(sql, parameters));
+    const committed = batch.length > 0 && (await lookAtHeads(sql, parameters));
     return committed ? { outcome: 'committed', heads: parameters.heads } : { outcome: failure };
   });
 }
@@ -39,6 +41,21 @@ async function callAppend(sql: Sql, epoch: number, p: AppendParameters): Promise
     if (isUniqueViolation(error, 'idempotency_keys_pkey')) return 'key_exists';
     if (isUniqueViolation(error)) return 'conflict';
     throw error;
+  }
+}
+
+// Under SERIALIZABLE even this look may be asked to try again, and nothing is known before it has been answered. Who never gets
+// an answer appends the same once more.
+async function lookAtHeads(sql: Sql, p: AppendParameters): Promise<boolean> {
+  for (let count = 1; ; count++) {
+    try {
+      return await headsAre(sql, p);
+    } catch (error) {
+      if (!asksForRetry(error)) throw error;
+      if (count === LOOK_COUNT_MAX) {
+        throw new StoreUnavailableError('the store does not say what became of an append', { cause: error });
+      }
+    }
   }
 }
 

@@ -4,16 +4,16 @@ import type { Entry } from '../kernel/entry.ts';
 import type { TreeId } from '../kernel/names.ts';
 import { foldChanges, NO_CHANGES } from './fold-changes.ts';
 import { scalarArray, textArray } from './pg-array.ts';
-import { StoreUnavailableError, type TreeEntries } from './port.ts';
+import { ProjectionMismatchError, StoreUnavailableError, type TreeEntries } from './port.ts';
 import { columnsOf } from './project-columns.ts';
 import type { Runs, Sql } from './sql-client.ts';
-import { asksForRetry } from './sql-errors.ts';
+import { asksForRetry, codeOf, SQLSTATE_PROJECTION_MISMATCH } from './sql-errors.ts';
 
 // Each round either finishes a tree or finds that another projector moved it on. With a handful of replicas a tree is
 // settled within two rounds; more means that something is wrong, and the next pass of the projector tries again.
 const ROUND_COUNT_MAX = 5;
 
-/** Projects a batch. See Store.project. */
+/** Projects a batch. See Store.project. Throws ProjectionMismatchError where an entry does not fit its tree. */
 export async function projectBatch(client: Runs, batch: readonly TreeEntries[]): Promise<ReadonlyMap<TreeId, number>> {
   const projected = new Map<TreeId, number>();
   // The same order everywhere: two projectors that meet wait for each other instead of locking each other out.
@@ -53,6 +53,9 @@ async function callProject(sql: Sql, batch: readonly TreeEntries[]): Promise<rea
     return row.seqs.slice(1, -1).split(',').map(Number);
   } catch (error) {
     if (asksForRetry(error)) return undefined;
+    if (codeOf(error) === SQLSTATE_PROJECTION_MISMATCH) {
+      throw new ProjectionMismatchError('an entry does not fit what is projected of its tree', { cause: error });
+    }
     throw error;
   }
 }

@@ -12,6 +12,7 @@ import type { Runs, Sql } from './sql-client.ts';
 export const LIST_SETTINGS: Readonly<Record<string, string>> = {
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
+  enable_sort: 'off',
   plan_cache_mode: 'force_custom_plan',
 };
 
@@ -46,14 +47,17 @@ export async function listBudgetPaths(client: Runs, query: ListBudgetsQuery): Pr
           AND (b.path_key = ${key} OR b.path_key > ${`${key}\u0001`})
         ORDER BY b.path_key LIMIT ${countMax}`;
     }
+    // One parent, asked for as a range: only the index of children has that order. With "=" the planner may walk the paths
+    // of the whole tree and leave out all that have another parent.
     return sql<{ path: BudgetPath }[]>`
       WITH parent AS (SELECT p.* FROM budgetd.budgets p WHERE p.tree = ${tree} AND p.path = ${parent})
       SELECT path FROM (
         SELECT p.path, p.path_key FROM parent p WHERE p.path_key > ${afterKey}
         UNION ALL
         (SELECT b.path, b.path_key FROM budgetd.budgets b
-          WHERE b.tree = ${tree} AND b.parent_no = (SELECT p.budget_no FROM parent p) AND b.path_key > ${afterKey}
-          ORDER BY b.path_key LIMIT ${countMax})
+          WHERE b.tree = ${tree} AND b.parent_no <= (SELECT p.budget_no FROM parent p)
+            AND (b.parent_no, b.path_key) > ((SELECT p.budget_no FROM parent p), ${afterKey})
+          ORDER BY b.parent_no, b.path_key LIMIT ${countMax})
       ) AS found ORDER BY path_key LIMIT ${countMax}`;
   });
   return rows.map((row) => row.path);

@@ -222,9 +222,12 @@ export class BudgetModel {
     if (stopped !== undefined) return stopped;
     const unknown = actualMicros === undefined;
     const cost = Number(actualMicros ?? (late ? hold.lapsedHeld : hold.held));
-    // What a lapse assumed is taken out again, and what it took and nobody spent goes back.
-    hold.settled -= hold.estimate;
-    hold.released += Math.max(0, hold.estimate - cost);
+    // What a lapse assumed is taken out again, by a part only as far as it goes; what nobody spent of it goes back.
+    const replaced = late && keepOpen ? Math.min(hold.estimate, cost) : hold.estimate;
+    const left = hold.estimate - replaced;
+    hold.settled -= replaced;
+    hold.released += Math.max(0, replaced - cost);
+    if (late && keepOpen) hold.lapsedHeld = Math.max(0, hold.lapsedHeld - cost);
     const fromHold = Math.min(cost, hold.held);
     const rest = hold.held - fromHold;
     hold.held = 0;
@@ -235,8 +238,8 @@ export class BudgetModel {
     hold.released += rest - kept;
     hold.settled += fromHold + covered;
     hold.overrun += cost - fromHold - covered;
-    hold.estimate = unknown ? fromHold + covered : 0;
-    hold.estimated = unknown;
+    hold.estimate = unknown ? fromHold + covered : left;
+    hold.estimated = unknown || left > 0;
     hold.late ||= late;
     hold.started = true;
     if (!keepOpen) hold.state = 'SETTLED';

@@ -47,7 +47,7 @@ export function describeLoad(c: ContractWorld): void {
     it('brings no tail that is too long, and says so, until the projection has come nearer', async () => {
       let head = await c.start();
       const entries = Array.from({ length: TAIL_COUNT_MAX }, (_, i) =>
-        granted({ seq: 4 + i }, rid(`r${i}`), c.onRun(), held(1n, START_MS + i)),
+        granted({ seq: 4 + i }, rid(`r${i}-`), c.onRun(), held(1n, START_MS + i)),
       );
       for (let at = 0; at < entries.length; at += 4_000) {
         const part = { treeId: c.treeId, expected: head, entries: entries.slice(at, at + 4_000) };

@@ -1,5 +1,6 @@
 // The contract's part on projections: what entries become, and that they become it once.
 import { describe, expect, it } from 'vitest';
+import { ProjectionMismatchError } from '../../src/store/port.ts';
 import type { ContractWorld } from './contract-world.ts';
 import {
   appendTo,
@@ -210,6 +211,16 @@ export function describeProject(c: ContractWorld): void {
         ]),
       );
       expect((await c.load()).projectedSeq).toBe(5);
+    });
+
+    it('refuses by name what does not fit, and leaves the tree as it is', async () => {
+      const entries = [
+        ...threeLevels(c.treeId),
+        released({ seq: 4 }, rid('nobody'), [1, 2, 3], held(100n, START_MS + 50_000)),
+      ];
+      await c.start(entries);
+      await expect(c.project(entries)).rejects.toThrow(ProjectionMismatchError);
+      expect(await c.load()).toMatchObject({ projectedSeq: 0, budgets: [] });
     });
 
     it('by two at once moves each tree once', async () => {

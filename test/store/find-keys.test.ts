@@ -32,7 +32,7 @@ async function appendGrants(treeId: string, head: Head): Promise<{ readonly head
     const seq = head.seq + 1 + i;
     const on = { path: `${treeId}/team/run`, nos: [1, 2, 3] };
     const personal = i % 100 === 0 ? { actingFor: `person ${seq}` } : undefined;
-    return granted({ seq, key: `key-${seq}`, ...(personal && { personal }) }, rid(`r${seq}`), on, held(1n, START_MS));
+    return granted({ seq, key: `key-${seq}`, ...(personal && { personal }) }, rid(`r${seq}-`), on, held(1n, START_MS));
   });
   return { head: await appendTo(store, epoch, { treeId: tree(treeId), expected: head, entries }), entries };
 }

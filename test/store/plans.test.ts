@@ -188,11 +188,15 @@ describe.each(STATISTICS)('on tables %s', (_, steps) => {
     expect(await list((runs) => listReservations(runs, active), 5)).toStrictEqual(few);
     expect(await list((runs) => listReservations(runs, { ...active, countMax: 50 }), 10)).toStrictEqual(few);
     expect(await list((runs) => listReservations(runs, { ...active, holder: 'nobody' }), 0)).toStrictEqual(few);
-    const all = { parent: undefined, recursive: false, after: undefined, countMax: 5 };
+    const all = { parent: undefined, recursive: false, after: path('z'), countMax: 5 };
     expect(await list((runs) => listBudgetPaths(runs, all), 1)).toStrictEqual(few);
-    expect(await list((runs) => listBudgetPaths(runs, { ...all, recursive: true }), 5)).toStrictEqual(few);
-    expect(await list((runs) => listBudgetPaths(runs, { ...all, parent: path('t1') }), 0)).toStrictEqual(few);
-    expect(await list((runs) => listBudgetPaths(runs, { ...all, parent: path('zold') }), 3)).toStrictEqual(few);
+    expect(await list((runs) => listBudgetPaths(runs, { ...all, recursive: true }), 3)).toStrictEqual(few);
+    expect(
+      await list((runs) => listBudgetPaths(runs, { ...all, after: undefined, parent: path('t1') }), 0),
+    ).toStrictEqual(few);
+    expect(
+      await list((runs) => listBudgetPaths(runs, { ...all, after: undefined, parent: path('zold') }), 3),
+    ).toStrictEqual(few);
     expect(await list((runs) => uncappedRoots(runs, 5), 1)).toStrictEqual(few);
   });
 

@@ -6,15 +6,6 @@ import { printable } from './printable-text.ts';
 import type { CommandContext } from './session.ts';
 import { UsageError } from './usage-error.ts';
 
-/** The repairs, as app/repair has them, on a database that is found by its URL or the environment. */
-export interface Repairs {
-  rebuildProjection(databaseUrl: string | undefined, tree: string): Promise<number>;
-  listQuarantine(
-    databaseUrl: string | undefined,
-  ): Promise<readonly { readonly tree: string; readonly reason: string; readonly since: Date }[]>;
-  clearQuarantine(databaseUrl: string | undefined, tree: string): Promise<boolean>;
-}
-
 const DATABASE_OPTION = [
   '--database-url <url>',
   'default: BUDGETD_MIGRATION_DATABASE_URL, DATABASE_URL, embedded',

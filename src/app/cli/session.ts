@@ -6,7 +6,7 @@ import { nanoid } from 'nanoid';
 import { CallError } from './call-error.ts';
 import { type Connection, connect, type UnaryMethod } from './connection.ts';
 import type { ExitCode } from './exit-code.ts';
-import type { Repairs } from './repair-commands.ts';
+import type { Repairs } from './repairs.ts';
 import type { RunVerify } from './run-verify.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -35,6 +35,7 @@ export async function conclude(
   damaged?: ReadonlySet<string>,
 ): Promise<Outcome> {
   const report = await world.audit(damaged);
-  must(report.problems.length === 0, `the audit found:\n${report.problems.join('\n')}`);
+  const said = world.replicas.map(({ service }) => service.logTail());
+  must(report.problems.length === 0, `the audit found:\n${report.problems.join('\n')}\n${said.join('\n')}`);
   return { report, told: world.history.counts(), measured };
 }

@@ -51,27 +51,30 @@ describe('Extend', () => {
     ['others, spend and itself, and without the others it would just fit', 100, 20, 50, 10, 70, true],
   ];
 
-  it.each(inTheWay)('is told to wait only where waiting can help: %s', (_, amount, own, others, settled, min, retry) => {
-    const { driver, id } = withHold(amount, own);
-    if (others > 0) driver.hold('t', others);
-    if (settled > 0) driver.run(driver.make.settle(driver.hold('t/c', settled), settled));
-    const ask = () => refused(driver.run(driver.make.extend(id, min, { key: 'k' })));
-    const first = ask();
-    expect(first).toMatchObject({ reason: 'CAPACITY_HELD', budget: 't', unit: 'USD' });
-    expect(first.retryAfterMs !== undefined).toBe(retry);
-    // Final or transient (promise 3): what waiting can't cure is remembered, also where the caller cures it itself.
-    expect(driver.journal.at(-1)).toMatchObject({ type: 'Refused', command: 'Extend', id });
-    expect(driver.journal.at(-1)?.key === undefined).toBe(retry);
-    const { length } = driver.journal;
-    driver.run(driver.make.topUp('t', 1_000));
-    if (retry) {
-      expect(granted(driver.run(driver.make.extend(id, min, { key: 'k' }))).replayed).toBe(false);
-    } else {
-      expect(ask()).toEqual(first);
-      expect(driver.journal).toHaveLength(length + 1);
-      expect(granted(driver.run(driver.make.extend(id, min, { key: 'k2' }))).replayed).toBe(false);
-    }
-  });
+  it.each(inTheWay)(
+    'is told to wait only where waiting can help: %s',
+    (_, amount, own, others, settled, min, retry) => {
+      const { driver, id } = withHold(amount, own);
+      if (others > 0) driver.hold('t', others);
+      if (settled > 0) driver.run(driver.make.settle(driver.hold('t/c', settled), settled));
+      const ask = () => refused(driver.run(driver.make.extend(id, min, { key: 'k' })));
+      const first = ask();
+      expect(first).toMatchObject({ reason: 'CAPACITY_HELD', budget: 't', unit: 'USD' });
+      expect(first.retryAfterMs !== undefined).toBe(retry);
+      // Final or transient (promise 3): what waiting can't cure is remembered, also where the caller cures it itself.
+      expect(driver.journal.at(-1)).toMatchObject({ type: 'Refused', command: 'Extend', id });
+      expect(driver.journal.at(-1)?.key === undefined).toBe(retry);
+      const { length } = driver.journal;
+      driver.run(driver.make.topUp('t', 1_000));
+      if (retry) {
+        expect(granted(driver.run(driver.make.extend(id, min, { key: 'k' }))).replayed).toBe(false);
+      } else {
+        expect(ask()).toEqual(first);
+        expect(driver.journal).toHaveLength(length + 1);
+        expect(granted(driver.run(driver.make.extend(id, min, { key: 'k2' }))).replayed).toBe(false);
+      }
+    },
+  );
 
   it('has no RetryInfo where its own hold is in the way at one level and others at another', () => {
     const driver = new KernelDriver();

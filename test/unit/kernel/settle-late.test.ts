@@ -124,11 +124,21 @@ describe('a late Settle', () => {
   it('may come in parts, and replaces the estimate once', () => {
     const { driver, id } = lapsed('charge');
     const first = granted(driver.run(driver.make.settle(id, 25, { keepOpen: true }))).reservation.figures;
-    expect(first).toMatchObject({ state: 'EXPIRED', settledMicros: 25n, late: true, estimated: false });
+    // The part is known now, the rest of the estimate stands until the last settlement.
+    expect(first).toMatchObject({ state: 'EXPIRED', settledMicros: 40n, late: true, estimated: true });
     expect(first.endMs).toBe(START_MS + TTL_MS);
     const second = granted(driver.run(driver.make.settle(id, 10))).reservation.figures;
-    expect(second).toMatchObject({ state: 'SETTLED', settledMicros: 35n, releasedMicros: 15n });
+    expect(second).toMatchObject({ state: 'SETTLED', settledMicros: 35n, releasedMicros: 5n });
     expect(driver.balances('t')).toEqual({ held: 0n, settled: 35n, overrun: 0n, available: 65n });
+  });
+
+  it.each(['release', 'charge'] as const)('in parts and then unknown never takes the hold twice (%s)', (onExpiry) => {
+    const { driver, id } = lapsed(onExpiry);
+    driver.run(driver.make.settle(id, 20, { keepOpen: true }));
+    driver.run(driver.make.settle(id, 10, { keepOpen: true }));
+    const last = granted(driver.run(driver.make.settle(id, undefined))).reservation.figures;
+    expect(last).toMatchObject({ state: 'SETTLED', settledMicros: 40n, estimated: true });
+    expect(driver.balances('t')).toMatchObject({ held: 0n, settled: 40n, overrun: 0n });
   });
 
   it('is not late before the grace is over', () => {
