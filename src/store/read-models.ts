@@ -47,10 +47,11 @@ export async function listBudgetPaths(client: Runs, query: ListBudgetsQuery): Pr
           AND (b.path_key = ${key} OR b.path_key > ${`${key}\u0001`})
         ORDER BY b.path_key LIMIT ${countMax}`;
     }
-    // One parent, asked for as a range: only the index of children has that order. With "=" the planner may walk the paths
-    // of the whole tree and leave out all that have another parent.
+    // One path and one parent, asked for as ranges: only one index has each order. With "=" the planner may walk another
+    // index of the whole tree and leave out all that don't fit.
     return sql<{ path: BudgetPath }[]>`
-      WITH parent AS (SELECT p.* FROM budgetd.budgets p WHERE p.tree = ${tree} AND p.path = ${parent})
+      WITH parent AS (SELECT p.* FROM budgetd.budgets p WHERE p.tree = ${tree}
+        AND p.path >= ${parent} AND p.path <= ${parent} ORDER BY p.path LIMIT 1)
       SELECT path FROM (
         SELECT p.path, p.path_key FROM parent p WHERE p.path_key > ${afterKey}
         UNION ALL

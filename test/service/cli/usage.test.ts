@@ -48,7 +48,7 @@ describe('usage', () => {
     expect(commands).toEqual([
       ...['create', 'get', 'top-up', 'set-limit', 'suspend', 'resume', 'close'],
       ...['reserve', 'extend', 'renew', 'settle', 'release'],
-      ...['tree', 'top', 'reservations', 'status', 'verify'],
+      ...['tree', 'top', 'reservations', 'status', 'verify', 'project', 'quarantine'],
     ]);
     for (const command of commands) {
       const help = await run([command, '--help']);
