@@ -77,8 +77,8 @@ function createProgram(context: CommandContext): Command {
   addReservationCommands(program, context);
   addListCommands(program, context);
   addStatusCommand(program, context);
-  addRepairCommands(program, context);
   addVerifyCommand(program, context);
+  addRepairCommands(program, context);
   return program;
 }
 
