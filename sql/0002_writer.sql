@@ -41,7 +41,8 @@ BEGIN
   WHERE (w.holder = p_holder AND w.epoch = p_epoch) OR w.expire_at <= clock_timestamp();
   v_held := FOUND;
   RETURN QUERY
-    SELECT w.epoch, w.address, v_held, budgetd.ms_of_at(clock_timestamp()),
+    -- The very instant that was written, so that what is told fits what the next one reads, however long this took.
+    SELECT w.epoch, w.address, v_held, budgetd.ms_of_at(CASE WHEN v_held THEN w.renewed_at ELSE clock_timestamp() END),
       CASE WHEN isfinite(w.expire_at) THEN budgetd.ms_of_at(w.expire_at) ELSE 0 END,
       CASE WHEN isfinite(w.led_at) THEN budgetd.ms_of_at(w.led_at) - budgetd.ms_of_at(w.gap_from) ELSE 0 END
     FROM budgetd.writer_lease w;

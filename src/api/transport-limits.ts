@@ -12,6 +12,9 @@ export const STREAMS_PER_CONNECTION_MAX = 1_024;
 /** Sessions open at once on one server. Each can hold some megabytes when its reader is slow. */
 export const SESSIONS_MAX = 1_024;
 
+/** Sessions of one caller open at once on one server: a quarter, so that no caller takes the places of all others. */
+export const SESSIONS_PER_CALLER_MAX = 256;
+
 /** A peer that says nothing for this long is asked whether it still lives, so that half-open connections go away… */
 export const KEEPALIVE_TIME_MS = 30_000;
 

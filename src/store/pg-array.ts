@@ -1,5 +1,5 @@
-// Columns of values as PostgreSQL array literals. A row set goes to the server as one literal a column and is put together
-// there by unnest: several times cheaper than one parameter a value or one JSON object a row.
+// Values as PostgreSQL array literals. A row set goes to the server as one literal a column, or one for all its numbers, and
+// is put together there: several times cheaper than one parameter a value or one JSON object a row.
 
 /** An array of numbers, amounts or booleans; undefined becomes NULL. */
 export function scalarArray(values: readonly (number | bigint | boolean | undefined)[]): string {

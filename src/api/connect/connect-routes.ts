@@ -7,6 +7,7 @@ import {
   createContextKey,
   type HandlerContext,
 } from '@connectrpc/connect';
+import type { UniversalHandler, UniversalHandlerFn } from '@connectrpc/connect/protocol';
 import { compressionGzip } from '@connectrpc/connect-node';
 import { ReservationService } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { Code } from '../../gen/google/rpc/code_pb.ts';
@@ -21,7 +22,10 @@ import type { Services } from '../services/create-services.ts';
 import { type AnyHandler, methodPath, SESSION_PATH, servedServices } from '../services/served-methods.ts';
 import type { ServingSessions } from '../serving-sessions.ts';
 import { MESSAGE_BYTES_MAX } from '../transport-limits.ts';
+import { bodyForm, checkedBody } from './checked-body.ts';
 import { connectError } from './connect-error.ts';
+import { CUT_STREAM } from './cut-stream.ts';
+import { JSON_READ_OPTIONS } from './json-problems.ts';
 import { bridgeSession } from './session-bridge.ts';
 
 /** What the routes need from around them. */
@@ -36,15 +40,15 @@ export interface RouteDeps {
 // Set by the gate before any handler runs.
 const ACTOR = createContextKey<Actor>(ANONYMOUS);
 
-function headersOf(context: HandlerContext): HeaderReader {
-  return (name) => context.requestHeader.get(name) ?? undefined;
+function readerOf(header: Headers): HeaderReader {
+  return (name) => header.get(name) ?? undefined;
 }
 
 function unary(method: DescMethod, handler: AnyHandler, log: ApiLog, observer: ApiObserver) {
   const path = methodPath(method);
   return async (request: Message, context: HandlerContext): Promise<Message> => {
     const { values, signal } = context;
-    const observed = observer.call(path, headersOf(context));
+    const observed = observer.call(path, readerOf(context.requestHeader));
     const fail = (status: CallStatus): never => {
       observed.end(status.code);
       throw connectError(status);
@@ -74,32 +78,49 @@ function addRoutes(router: ConnectRouter, { services, sessions, log, observer = 
     }
   }
   router.rpc(ReservationService.method.session, (requests, context) => {
-    const observed = observer.call(SESSION_PATH, headersOf(context));
-    return bridgeSession({ sessions, observer, observed }, context.values.get(ACTOR), requests, context.signal);
+    const observed = observer.call(SESSION_PATH, readerOf(context.requestHeader));
+    const deps = { sessions, observer, observed, cut: context.values.get(CUT_STREAM) };
+    return bridgeSession(deps, context.values.get(ACTOR), requests, context.signal);
   });
 }
 
-// The gate comes before the handler, which would otherwise tell of the call.
-function turnedAway(context: HandlerContext, refusal: ApiRefusal, observer: ApiObserver): ConnectError {
+// For what comes before the handler, which would otherwise tell of the call.
+function turnedAway(method: DescMethod, header: Headers, refusal: ApiRefusal, observer: ApiObserver): ConnectError {
   const status = refusalStatus(refusal);
-  observer.call(methodPath(context.method), headersOf(context)).end(status.code);
+  observer.call(methodPath(method), readerOf(header)).end(status.code);
   observer.refused(refusal.reason);
   return connectError(status);
 }
 
-/** Makes the routes. The caller is known before anything of a request's body is read. */
-export function createRoutes(deps: RouteDeps): ConnectRouter {
+// Connect takes a message from the body once the gate has let the caller in; the check runs as it does.
+function withCheckedBody(handler: UniversalHandler, observer: ApiObserver): UniversalHandlerFn {
+  const { method } = handler;
+  if (method.methodKind !== 'unary') return handler;
+  return (request) => {
+    const { body, header } = request;
+    const form = bodyForm(header);
+    if (form === undefined || typeof body !== 'object' || body === null || !(Symbol.asyncIterator in body)) {
+      return handler(request);
+    }
+    const refuse = (refusal: ApiRefusal) => turnedAway(method, header, refusal, observer);
+    return handler({ ...request, body: checkedBody(body, form, method.input, refuse) });
+  };
+}
+
+/** Makes the routes, by path. The caller is known before anything of a request's body is read. */
+export function createRoutes(deps: RouteDeps): ReadonlyMap<string, UniversalHandlerFn> {
+  const observer = deps.observer ?? NO_API_OBSERVER;
   const router = createConnectRouter({
     readMaxBytes: MESSAGE_BYTES_MAX,
     acceptCompression: [compressionGzip],
-    // For people with curl: a misspelt field is an error, not a silent default, and zeros are shown.
-    jsonOptions: { ignoreUnknownFields: false, alwaysEmitImplicit: true },
+    // For people with curl, zeros are shown.
+    jsonOptions: { ...JSON_READ_OPTIONS, alwaysEmitImplicit: true },
     requestGate: (context) => {
       const actor = deps.authenticate(context.requestHeader.get('authorization') ?? undefined);
-      if (isRefusal(actor)) throw turnedAway(context, actor, deps.observer ?? NO_API_OBSERVER);
+      if (isRefusal(actor)) throw turnedAway(context.method, context.requestHeader, actor, observer);
       context.values.set(ACTOR, actor);
     },
   });
   addRoutes(router, deps);
-  return router;
+  return new Map(router.handlers.map((handler) => [handler.requestPath, withCheckedBody(handler, observer)]));
 }

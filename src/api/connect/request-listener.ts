@@ -2,9 +2,11 @@
 // that one throws into the server for a request without an authority, and prints to the console.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
-import type { ConnectRouter } from '@connectrpc/connect';
+import { createContextValues } from '@connectrpc/connect';
+import type { UniversalHandlerFn } from '@connectrpc/connect/protocol';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import type { ApiLog } from '../api-log.ts';
+import { CUT_STREAM, cutStream } from './cut-stream.ts';
 import { foreignRequest } from './foreign-request.ts';
 
 /** A request over HTTP/1.1 or HTTP/2. */
@@ -18,7 +20,8 @@ export type ServeOther = (request: HttpRequest, response: HttpResponse, path: st
 
 /** What the listener routes to. */
 export interface Routing {
-  readonly router: ConnectRouter;
+  /** The methods, by path. */
+  readonly routes: ReadonlyMap<string, UniversalHandlerFn>;
   readonly isServing: () => boolean;
   readonly serveOther: ServeOther;
   readonly log: ApiLog;
@@ -43,8 +46,7 @@ function serveProbe(request: HttpRequest, response: HttpResponse, path: string, 
 }
 
 /** The listener for `request` events. */
-export function createRequestListener({ router, isServing, serveOther, log, localOnly }: Routing) {
-  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+export function createRequestListener({ routes, isServing, serveOther, log, localOnly }: Routing) {
   const serve = async (request: HttpRequest, response: HttpResponse): Promise<void> => {
     const foreign = localOnly ? foreignRequest(request.headers) : undefined;
     if (foreign !== undefined) {
@@ -52,13 +54,14 @@ export function createRequestListener({ router, isServing, serveOther, log, loca
       return;
     }
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
-    const handler = handlers.get(path);
+    const handler = routes.get(path);
     if (handler === undefined) {
       if (serveProbe(request, response, path, isServing) || serveOther(request, response, path)) return;
       sendText(response, 404, 'not found');
       return;
     }
-    const universal = await handler(universalRequestFromNodeRequest(request, response, undefined, undefined));
+    const values = createContextValues().set(CUT_STREAM, () => cutStream(response));
+    const universal = await handler(universalRequestFromNodeRequest(request, response, undefined, values));
     await universalResponseToNodeResponse(universal, response);
   };
   return (request: HttpRequest, response: HttpResponse): void => {

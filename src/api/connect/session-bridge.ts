@@ -25,9 +25,11 @@ class FrameQueue implements SessionSink {
   #pause: Promise<void> | undefined;
   #resume: (() => void) | undefined;
   readonly #observed: ObservedCall;
+  readonly cut: () => void;
 
-  constructor(observed: ObservedCall) {
+  constructor(observed: ObservedCall, cut: () => void) {
     this.#observed = observed;
+    this.cut = cut;
   }
 
   write(frame: Buffer): boolean {
@@ -104,16 +106,18 @@ export interface BridgeDeps {
   readonly sessions: ServingSessions;
   readonly observer: ApiObserver;
   readonly observed: ObservedCall;
+  /** Resets the stream under the Session. */
+  readonly cut: () => void;
 }
 
 /** Runs one Session; `signal` aborts when the peer is gone. Throws ConnectError where it ends with a status. */
 export async function* bridgeSession(
-  { sessions, observer, observed }: BridgeDeps,
+  { sessions, observer, observed, cut }: BridgeDeps,
   actor: Actor,
   requests: AsyncIterable<SessionRequest>,
   signal: AbortSignal,
 ): AsyncGenerator<SessionResponse> {
-  const queue = new FrameQueue(observed);
+  const queue = new FrameQueue(observed, cut);
   const session = sessions.open(actor, queue);
   if (isRefusal(session)) {
     const status = refusalStatus(session);
@@ -123,6 +127,8 @@ export async function* bridgeSession(
   }
   const onAbort = () => {
     session.cancel();
+    // At once: what is written to a peer that is gone may never be asked for again.
+    sessions.closed(session);
     observed.end(GrpcCode.CANCELLED);
     queue.end(undefined);
   };

@@ -93,7 +93,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
   let serving = false;
   const { http1, http2 } = createServers(
     createRequestListener({
-      router: createRoutes({ services, sessions, authenticate, log, observer: options.observer }),
+      routes: createRoutes({ services, sessions, authenticate, log, observer: options.observer }),
       isServing: () => serving,
       serveOther: options.serveOther ?? (() => false),
       log,

@@ -1,4 +1,5 @@
 // Session on grpc-js: joins the stream's events to a Session.
+import { constants, type ServerHttp2Stream } from 'node:http2';
 import { fromBinary } from '@bufbuild/protobuf';
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
 import { type SessionRequest, SessionRequestSchema } from '../../gen/budgetd/v1/reservation_pb.ts';
@@ -22,10 +23,17 @@ function endStream(call: SessionStream, observed: ObservedCall, status: CallStat
   else call.emit('error', serviceError(status));
 }
 
+// grpc-js has no way of its own to reset a stream, so its call is asked for what it holds.
+function cutStream(call: SessionStream): void {
+  const { call: inner } = call as unknown as { readonly call?: { readonly stream?: ServerHttp2Stream } };
+  inner?.stream?.close(constants.NGHTTP2_CANCEL);
+}
+
 function sinkOf(call: SessionStream, observed: ObservedCall): SessionSink {
   return {
     write: (frame) => call.write(frame),
     end: (status) => endStream(call, observed, status),
+    cut: () => cutStream(call),
     pauseReading: () => {
       call.pause();
     },

@@ -2,7 +2,8 @@
 //
 //   open     frames are taken; every command of a frame is checked and submitted in the turn in which the frame came
 //   closing  no frame is taken any more (half-closed, drained, too old, or a broken frame); results still go out
-//   ended    the status is sent, or the peer is gone: results that come late are dropped, never their effects
+//   ended    the status is sent, or the peer is gone: results that come late are dropped, never their effects. A status
+//            that cannot get past unread results is given up after a while, and the stream reset
 //
 // Results that become known in one turn of the event loop leave in one frame. The peer that does not read its results is
 // not read from either, so that what one Session holds in memory is bounded.
@@ -31,6 +32,8 @@ export interface SessionSink {
   write(frame: Buffer): boolean;
   /** Ends the stream; undefined: OK. Called once, and never after `Session.cancel`. */
   end(status: CallStatus | undefined): void;
+  /** Resets the stream, which has been ended but whose end does not get through. */
+  cut(): void;
   pauseReading(): void;
   resumeReading(): void;
 }
@@ -64,8 +67,7 @@ const TOO_OLD = bareStatus(
 );
 const STALLED = bareStatus(Code.RESOURCE_EXHAUSTED, 'results were not read: open another session');
 
-/** Why a server that stops ends its Sessions. */
-export const STOPPING = bareStatus(
+const STOPPING = bareStatus(
   Code.UNAVAILABLE,
   'the server is stopping: open another session and repeat what is unanswered',
 );
@@ -86,6 +88,7 @@ export class Session {
   #ready: ReadyResult[] = [];
   #flushScheduled = false;
   #writeBlocked = false;
+  #stopping = false;
   #readPaused = false;
 
   constructor(deps: SessionDeps, actor: Actor, sink: SessionSink, limits: SessionLimits) {
@@ -130,15 +133,24 @@ export class Session {
     this.#scheduleFlush();
   }
 
-  /** The peer is gone: drops results, not effects. */
+  /** The server stops: finishes what is outstanding, but waits no longer than `flushMs` for a peer that does not read. */
+  stop(): void {
+    this.#stopping = true;
+    this.close(STOPPING);
+    if (this.#stallTimer !== undefined) this.#watch(this.#limits.flushMs);
+  }
+
+  /** The stream is over, or its peer is gone: drops results, not effects. */
   cancel(): void {
     this.#release();
   }
 
   /** The transport takes frames again. */
   writable(): void {
+    // After the end nothing more is written, and only the stream's own end ends the watch.
+    if (this.#state === 'ended') return;
     this.#writeBlocked = false;
-    clearTimeout(this.#stallTimer);
+    this.#unwatch();
     this.#flush();
   }
 
@@ -236,14 +248,36 @@ export class Session {
     }
     this.#ready = sent === this.#ready.length ? [] : this.#ready.slice(sent);
     const isDone = this.#state === 'closing' && this.#awaitedIds.size === 0 && this.#ready.length === 0;
-    if (isDone) this.#end(this.#endStatus);
+    if (isDone) this.#end(this.#endStatus, this.#patienceMs());
     else this.#balance();
   }
 
   #block(): void {
     this.#writeBlocked = true;
+    this.#watch(this.#patienceMs());
+  }
+
+  #patienceMs(): number {
+    return this.#stopping ? this.#limits.flushMs : this.#limits.stallMs;
+  }
+
+  // The peer has so long to take what has been written.
+  #watch(ms: number): void {
     clearTimeout(this.#stallTimer);
-    this.#stallTimer = setTimeout(() => this.#end(STALLED), this.#limits.stallMs).unref();
+    this.#stallTimer = setTimeout(() => this.#stalled(), ms).unref();
+  }
+
+  #unwatch(): void {
+    clearTimeout(this.#stallTimer);
+    this.#stallTimer = undefined;
+  }
+
+  #stalled(): void {
+    const isEnded = this.#state === 'ended';
+    if (!isEnded) this.#end(this.#stopping ? STOPPING : STALLED, this.#limits.flushMs);
+    if (!isEnded && !this.#stopping) return;
+    this.#unwatch();
+    this.#sink.cut();
   }
 
   // Reads only while there is room; resumes at half of it, so that it does not stop and go at every frame.
@@ -259,9 +293,11 @@ export class Session {
     }
   }
 
-  #end(status: CallStatus | undefined): void {
+  // `patienceMs`: how long the status may take to leave.
+  #end(status: CallStatus | undefined, patienceMs: number): void {
     if (this.#state === 'ended') return;
     this.#release();
+    this.#watch(patienceMs);
     this.#sink.end(status);
   }
 
@@ -269,7 +305,7 @@ export class Session {
     this.#state = 'ended';
     this.#ready = [];
     clearTimeout(this.#ageTimer);
-    clearTimeout(this.#stallTimer);
+    this.#unwatch();
   }
 }
 
