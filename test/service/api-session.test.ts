@@ -1,8 +1,12 @@
-// Session through a real client, on grpc-js and on the HTTP server's HTTP/2: order, back-pressure, half-close, cancel, stop.
-import { create } from '@bufbuild/protobuf';
+// Session through a real client, on grpc-js and on the HTTP server's HTTP/2: order, back-pressure, half-close, cancel, stop,
+// peers that do not read, and how many a caller may have.
+import { once } from 'node:events';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectSession, constants } from 'node:http2';
+import { create, toBinary } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { afterEach, describe, expect, it } from 'vitest';
+import { SESSIONS_PER_CALLER_MAX } from '../../src/api/transport-limits.ts';
 import { ReservationService, SessionRequestSchema } from '../../src/gen/budgetd/v1/reservation_pb.ts';
 import type { Answer } from '../../src/kernel/answer.ts';
 import { ApiClient, startApiServers } from '../support/api-servers.ts';
@@ -47,10 +51,38 @@ const connect = (port: number): ApiClient => {
   return client;
 };
 
-const roomy = { ageMs: 3_600_000, stallMs: 3_600_000 };
+const roomy = { ageMs: 3_600_000, stallMs: 3_600_000, flushMs: 3_600_000 };
+const bound = 8_192;
+
+const connections: ClientHttp2Session[] = [];
+
+/** Opens a Session whose results nobody reads, and asks for more of them than the window and all buffers before it take. */
+function deafSession(port: number): ClientHttp2Stream {
+  const connection = connectSession(`http://127.0.0.1:${port}`);
+  connections.push(connection);
+  const path = '/budgetd.v1.ReservationService/Session';
+  const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' };
+  const stream = connection.request(headers);
+  for (let frame = 0n; frame < 40n; frame += 1n) {
+    const commands = Array.from({ length: 1_000 }, (_, n) => reserve(frame * 1_000n + BigInt(n)));
+    const bytes = toBinary(SessionRequestSchema, create(SessionRequestSchema, { commands }));
+    const envelope = Buffer.alloc(5);
+    envelope.writeUInt32BE(bytes.length, 1);
+    stream.write(Buffer.concat([envelope, bytes]));
+  }
+  return stream;
+}
+
+/** Tells how a stream was closed, however it was. */
+async function closing(stream: ClientHttp2Stream): Promise<number | undefined> {
+  stream.on('error', () => undefined);
+  if (!stream.closed) await once(stream, 'aborted');
+  return stream.rstCode;
+}
 
 afterEach(async () => {
   for (const client of clients.splice(0)) client.close();
+  for (const connection of connections.splice(0)) connection.destroy();
   await servers.stop();
 });
 
@@ -143,6 +175,50 @@ describe.each(['grpc', 'connect'] as const)('a Session on the %s server', (which
     expect((await session.ended).code).toBe(14);
     expect(session.results).toHaveLength(1);
     await stopped;
+  });
+
+  it('is reset where its results are not read and its status cannot get past them', async () => {
+    servers = await startApiServers({ sessionLimits: { ...roomy, commandsMax: bound, stallMs: 50, flushMs: 50 } });
+    const stream = deafSession(servers[which].port);
+    expect(await closing(stream)).toBe(constants.NGHTTP2_CANCEL);
+    const other = connect(servers[which].port).session();
+    other.send(reserve(1n));
+    expect(await other.until(1)).toHaveLength(1);
+    expect(servers.errors).toEqual([]);
+  });
+
+  it('does not hold up a stop where its results are not read', async () => {
+    servers = await startApiServers({ sessionLimits: { ...roomy, commandsMax: bound, flushMs: 50 } });
+    const stream = deafSession(servers[which].port);
+    await once(stream, 'response');
+    // Far more than the time that the test has: the stop must come to its end without it.
+    await servers[which].stop({ graceMs: 3_600_000 });
+    expect(stream.rstCode).toBe(constants.NGHTTP2_CANCEL);
+  });
+
+  it('leaves places for others where one caller has many, and gives its place back', async () => {
+    const secrets = ['busy', 'other'].map((name) => ({ name, role: 'agent' as const, secret: { plaintext: name } }));
+    const limits = { ...roomy, commandsMax: bound, stallMs: 50, flushMs: 50 };
+    servers = await startApiServers({ tokens: secrets, sessionLimits: limits });
+    const { port } = servers[which];
+    const open = (token: string) => {
+      const client = new ApiClient(port, token);
+      clients.push(client);
+      return client;
+    };
+    const busy = open('busy');
+    const sessions = Array.from({ length: SESSIONS_PER_CALLER_MAX }, () => busy.session());
+    for (const session of sessions) session.send(reserve(1n));
+    await Promise.all(sessions.map((session) => session.until(1)));
+    expect(await busy.session().ended).toMatchObject({ code: 8, reason: 'OVERLOADED' });
+    const other = open('other').session();
+    other.send(reserve(1n));
+    expect(await other.until(1)).toHaveLength(1);
+    sessions[0]?.stream.end();
+    await sessions[0]?.ended;
+    const again = busy.session();
+    again.send(reserve(1n));
+    expect(await again.until(1)).toHaveLength(1);
   });
 });
 

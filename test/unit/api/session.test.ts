@@ -6,7 +6,7 @@ import { ANONYMOUS } from '../../../src/api/auth/actor.ts';
 import type { CallStatus } from '../../../src/api/errors/call-status.ts';
 import { createServices } from '../../../src/api/services/create-services.ts';
 import { FRAME_BYTES_MAX } from '../../../src/api/session/result-frame.ts';
-import { type SessionSink, STOPPING } from '../../../src/api/session/session.ts';
+import type { SessionSink } from '../../../src/api/session/session.ts';
 import {
   type SessionCommandSchema,
   SessionRequestSchema,
@@ -38,6 +38,7 @@ class FakeSink implements SessionSink {
   accepts = true;
   reading = true;
   ended: { readonly status: CallStatus | undefined } | undefined;
+  isCut = false;
 
   write(frame: Buffer): boolean {
     if (this.ended !== undefined) throw new Error('written after the end');
@@ -49,6 +50,11 @@ class FakeSink implements SessionSink {
   end(status: CallStatus | undefined): void {
     if (this.ended !== undefined) throw new Error('ended twice');
     this.ended = { status };
+  }
+
+  cut(): void {
+    if (this.ended === undefined) throw new Error('cut before the end');
+    this.isCut = true;
   }
 
   pauseReading(): void {
@@ -70,7 +76,7 @@ function open(limits = {}) {
   const log = { error: (fields: object) => faults.push(fields), warn: () => undefined };
   const services = createServices({ coordinator, reads: new FakeReads(), log, version: '0', databaseKind: 'external' });
   const sink = new FakeSink();
-  const bounds = { commandsMax: 8_192, ageMs: 3_600_000, stallMs: 3_600_000, ...limits };
+  const bounds = { commandsMax: 8_192, ageMs: 3_600_000, stallMs: 3_600_000, flushMs: 1_000, ...limits };
   const session = services.openSession(ANONYMOUS, sink, bounds);
   const receive = (...commands: CommandInit[]) => session.receive(create(SessionRequestSchema, { commands }));
   return { coordinator, faults, sink, session, receive };
@@ -236,6 +242,52 @@ describe('back-pressure', () => {
     vi.advanceTimersByTime(1);
     expect(sink.ended?.status).toMatchObject({ code: 8 });
   });
+
+  it('cuts the stream of one whose status does not get through either', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { sink, session, receive } = open({ stallMs: 60_000, flushMs: 1_000 });
+    sink.accepts = false;
+    receive(reserve(1n));
+    await nextTurn();
+    vi.advanceTimersByTime(60_000);
+    expect(sink.ended?.status).toMatchObject({ code: 8 });
+    session.writable();
+    vi.advanceTimersByTime(999);
+    expect(sink.isCut).toBe(false);
+    vi.advanceTimersByTime(1);
+    expect(sink.isCut).toBe(true);
+  });
+
+  it('does not wait for one that is blocked when the server stops', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { sink, session, receive } = open({ stallMs: 60_000, flushMs: 1_000 });
+    sink.accepts = false;
+    receive(reserve(1n));
+    await nextTurn();
+    session.stop();
+    vi.advanceTimersByTime(999);
+    expect(sink.ended).toBeUndefined();
+    vi.advanceTimersByTime(1);
+    expect(sink.ended?.status).toMatchObject({ code: 14 });
+    expect(sink.isCut).toBe(true);
+  });
+
+  it('gives one that reads again its results when the server stops', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { sink, session, receive } = open();
+    sink.accepts = false;
+    receive(reserve(1n));
+    await nextTurn();
+    receive(reserve(2n));
+    session.stop();
+    await nextTurn();
+    vi.advanceTimersByTime(999);
+    sink.accepts = true;
+    session.writable();
+    expect(sink.results).toHaveLength(2);
+    expect(sink.ended?.status).toMatchObject({ code: 14 });
+    expect(sink.isCut).toBe(false);
+  });
 });
 
 describe('the end', () => {
@@ -291,7 +343,7 @@ describe('the end', () => {
     const { coordinator, sink, session, receive } = open();
     const answers = hold(coordinator);
     receive(reserve(1n));
-    session.close(STOPPING);
+    session.stop();
     receive(reserve(2n));
     expect(sink.reading).toBe(false);
     answers[0]?.();
@@ -299,6 +351,33 @@ describe('the end', () => {
     expect(coordinator.commands).toHaveLength(1);
     expect(sink.results).toHaveLength(1);
     expect(sink.ended?.status).toMatchObject({ code: 14 });
+  });
+
+  it('is waited for as long as results are, and a second once the server stops', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { sink, session } = open({ stallMs: 60_000, flushMs: 1_000 });
+    session.close(undefined);
+    await nextTurn();
+    vi.advanceTimersByTime(59_999);
+    expect(sink.isCut).toBe(false);
+    session.stop();
+    vi.advanceTimersByTime(999);
+    expect(sink.isCut).toBe(false);
+    vi.advanceTimersByTime(1);
+    expect(sink.isCut).toBe(true);
+    expect(sink.ended).toEqual({ status: undefined });
+  });
+
+  it('is not cut once the stream is over', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { sink, session } = open();
+    session.close(undefined);
+    await nextTurn();
+    session.cancel();
+    vi.advanceTimersByTime(3_600_000);
+    session.stop();
+    vi.advanceTimersByTime(3_600_000);
+    expect(sink.isCut).toBe(false);
   });
 
   it('comes with age, within a tenth of it', async () => {
