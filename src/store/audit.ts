@@ -7,8 +7,10 @@ import type { Head } from './port.ts';
 import { budgetStateOf, reservationsOf } from './projected-rows.ts';
 import type { Runs } from './sql-client.ts';
 
-// About 10 MB of journal rows of 128 entries: big enough that round trips don't count, small beside the process.
-const ROW_PAGE_COUNT = 200;
+// A row of a full batch is about 400 kB: 16 MB a page, so that round trips don't count and the memory does not either.
+const ROW_PAGE_COUNT_MAX = 40;
+// A reader that takes a step and goes away should not have read a page for nothing.
+const ROW_PAGE_COUNT_FIRST = 2;
 const PROJECTED_PAGE_COUNT = 1_000;
 
 /** A row of the journal as stored. */
@@ -117,8 +119,10 @@ async function readStanding(client: Runs, treeId: TreeId): Promise<TreeStanding 
 }
 
 async function* readRows(client: Runs, treeId: TreeId, afterSeq: number): AsyncGenerator<JournalRow> {
+  let pageCount = ROW_PAGE_COUNT_FIRST;
   // By both ends of a row: a row that somebody put in beside another must show up, not be skipped.
   for (let after: { lastSeq: number; hash: Buffer } = { lastSeq: afterSeq, hash: Buffer.alloc(0) }; ; ) {
+    const count = pageCount;
     const page = await client.run(
       (sql) => sql<
         {
@@ -135,7 +139,7 @@ async function* readRows(client: Runs, treeId: TreeId, afterSeq: number): AsyncG
         FROM budgetd.journal j
         WHERE j.tree = ${treeId} AND j.last_seq >= ${after.lastSeq} AND (j.last_seq, j.hash) > (${after.lastSeq}, ${after.hash})
           AND j.last_seq > ${afterSeq}
-        ORDER BY j.last_seq, j.hash LIMIT ${ROW_PAGE_COUNT}`,
+        ORDER BY j.last_seq, j.hash LIMIT ${count}`,
     );
     for (const row of page) {
       yield {
@@ -150,7 +154,8 @@ async function* readRows(client: Runs, treeId: TreeId, afterSeq: number): AsyncG
       };
     }
     const last = page.at(-1);
-    if (last === undefined || page.length < ROW_PAGE_COUNT) return;
+    if (last === undefined || page.length < count) return;
+    pageCount = Math.min(pageCount * 4, ROW_PAGE_COUNT_MAX);
     after = { lastSeq: Number(last.last_seq), hash: last.hash };
   }
 }

@@ -123,6 +123,14 @@ describe('JSON that is no request', () => {
     expect(servers.coordinator.commands).toEqual([]);
   });
 
+  it('is refused without a list of everything where all of it is wrong', async () => {
+    const labels = Array.from({ length: 50_000 }, (_, n) => `"k${n}":${n}`).join(',');
+    const response = await post(RESERVE, 'application/json', `{${head},"labels":{${labels}}}`);
+    const { message } = (await response.clone().json()) as ErrorBody;
+    expect(message).toBe('invalid request: labels["k0"] must be a string, and 63 more');
+    expect(await refusalOf(response)).toMatchObject({ status: 400, reason: 'INVALID_FIELD' });
+  });
+
   it('is refused where it is not UTF-8, instead of stored as something else', async () => {
     const body = Buffer.concat([Buffer.from(`{${head},"maxMicros":5,"holder":"`), Buffer.of(0xff), Buffer.from('"}')]);
     expect(await refusalOf(await post(RESERVE, 'application/json', body))).toEqual(refused('body'));

@@ -20,9 +20,12 @@ export const JSON_READ_OPTIONS = { ignoreUnknownFields: false };
 const BODY = 'body';
 // As in the check of labels: enough of a map's key to recognise it.
 const SHOWN_KEY_BYTES = 64;
+// No more fit a status, and each costs an exception: a body of 1 MiB could have 100,000.
+const PROBLEMS_MAX = 64;
 
 const SIGNED_64: readonly (ScalarType | undefined)[] = [ScalarType.INT64, ScalarType.SINT64, ScalarType.SFIXED64];
 const UNSIGNED_64: readonly (ScalarType | undefined)[] = [ScalarType.UINT64, ScalarType.FIXED64];
+const ALL_64 = [...SIGNED_64, ...UNSIGNED_64];
 // Zeros may lead, as in every reader; what follows them is bounded, so that it is cheap to take.
 const DECIMAL = /^-?0*[0-9]{1,20}$/;
 const JSON_NUMBER = /^-?([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
@@ -34,7 +37,7 @@ const FORMS: Readonly<Record<string, string>> = {
   'google.protobuf.FieldMask': 'must be names of fields, parted by commas',
 };
 
-/** What is wrong with a request's text; empty: it can be read. Fields are named by their path in the proto. */
+/** What is wrong with a request's text, at most 64 things; empty: it can be read. Fields are named by their path in the proto. */
 export function jsonProblems(desc: DescMessage, text: string): readonly FieldProblem[] {
   const problems: FieldProblem[] = [];
   let json: JsonValue;
@@ -86,6 +89,7 @@ function checkMessage(problems: FieldProblem[], path: string, desc: DescMessage,
   const under = (name: string): string => (path === '' ? name : `${path}.${name}`);
   const seen = new Set<unknown>();
   for (const [key, value] of Object.entries(json)) {
+    if (problems.length >= PROBLEMS_MAX) return;
     const field = desc.fields.find(({ name, jsonName }) => name === key || jsonName === key);
     if (field === undefined) {
       problems.push({ field: under(key.toWellFormed()), description: 'is no field of this method' });
@@ -106,6 +110,9 @@ function checkMessage(problems: FieldProblem[], path: string, desc: DescMessage,
 }
 
 function checkField(problems: FieldProblem[], path: string, field: DescField, value: JsonValue): void {
+  const isPlain = field.message === undefined && !ALL_64.includes(field.scalar);
+  // Entry by entry only to find the one at fault: there can be many.
+  if ((field.fieldKind === 'list' || field.fieldKind === 'map') && isPlain && isReadable(field, value)) return;
   if (field.fieldKind === 'list') {
     if (!Array.isArray(value)) problems.push({ field: path, description: 'must be a list' });
     else value.forEach((item, index) => void checkValue(problems, `${path}[${index}]`, field, item, [item]));
@@ -127,13 +134,13 @@ function checkValue(
   value: JsonValue,
   whole: JsonValue,
 ): void {
+  if (problems.length >= PROBLEMS_MAX) return;
   const { message, scalar } = field;
   if (message !== undefined && !message.typeName.startsWith('google.protobuf.')) {
     checkMessage(problems, path, message, value);
     return;
   }
-  const is64 = SIGNED_64.includes(scalar) || UNSIGNED_64.includes(scalar);
-  const passes = is64 ? isInteger64(value, UNSIGNED_64.includes(scalar)) : isReadable(field, whole);
+  const passes = ALL_64.includes(scalar) ? isInteger64(value, UNSIGNED_64.includes(scalar)) : isReadable(field, whole);
   if (!passes) problems.push({ field: path, description: expectation(field, value) });
 }
 
@@ -162,7 +169,7 @@ function expectation(field: DescField, value: JsonValue): string {
   if (scalar === ScalarType.BOOL) return 'must be true or false';
   if (scalar === ScalarType.BYTES) return 'must be base64';
   if (scalar === ScalarType.DOUBLE || scalar === ScalarType.FLOAT) return 'must be a number';
-  if (!SIGNED_64.includes(scalar) && !UNSIGNED_64.includes(scalar)) return 'must be a whole number of 32 bits';
+  if (!ALL_64.includes(scalar)) return 'must be a whole number of 32 bits';
   // Of a number past this nobody can tell any more what was written.
   const isRounded = typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
   return isRounded ? 'is more than a JSON number holds: write it as a string' : 'must be a whole number of 64 bits';
