@@ -1,21 +1,17 @@
 // A service from its configuration to its end: database, migrations, store, coordinator, servers, in this order, and back.
 // Used by main, by the tests and by the bench, so that all of them run the same thing.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createAuthenticator } from '../api/auth/authenticator.ts';
-import { startConnectServer } from '../api/connect/start-connect-server.ts';
-import { startGrpcServer } from '../api/grpc/start-grpc-server.ts';
-import { PortInUseError, type RunningServer } from '../api/running-server.ts';
-import { createServices } from '../api/services/create-services.ts';
+import type { RunningServer } from '../api/running-server.ts';
 import type { Clock } from '../lane/clock.ts';
 import { type RunningCoordinator, startCoordinator } from '../lane/create-coordinator.ts';
 import { createPostgresStore } from '../store/postgres-store.ts';
 import { openSnapshots } from '../store/snapshot.ts';
 import { startTelemetry, type TelemetryOptions } from '../telemetry/start-telemetry.ts';
 import { BackgroundVerify, type VerifyStatus } from './background-verify.ts';
-import { type PortConfig, packageVersion, type ServiceConfig } from './config.ts';
+import { packageVersion, type ServiceConfig } from './config.ts';
 import { openDatabase } from './database.ts';
 import type { Logger } from './logger.ts';
-import { serveMetrics } from './serve-metrics.ts';
+import { startServers, stopServers } from './servers.ts';
 import { TELEMETRY_LABELS } from './telemetry-labels.ts';
 
 /** What tests replace. */
@@ -126,31 +122,13 @@ async function start(
     () => ({ ...coordinator.status(), ...coordinator.measure(), verify: verifying.status() }),
     buildInfo(database.kind),
   );
-  const authenticate = createAuthenticator(config.tokens);
-  const serverOptions = {
-    host: config.host,
-    services: createServices({
-      coordinator,
-      reads: store,
-      log: logger.api,
-      observer: telemetry?.api,
-      version: packageVersion(),
-      databaseKind: database.kind,
-    }),
-    authenticate,
-    log: logger.api,
-    observer: telemetry?.api,
-  };
-  const httpOptions = {
-    ...serverOptions,
-    localOnly: config.tokens.length === 0,
-    ...(telemetry === undefined ? {} : { serveOther: serveMetrics({ telemetry, authenticate, log: logger.api }) }),
-  };
   closers.push(() => stopServers(servers, config.shutdownGraceMs));
-  const grpc = await listen(config.grpcPort, logger, (port) => startGrpcServer({ ...serverOptions, port }));
-  servers.push(grpc);
-  const connect = await listen(config.httpPort, logger, (port) => startConnectServer({ ...httpOptions, port }));
-  servers.push(connect);
+  const { grpc, connect } = await startServers(
+    { config, logger, coordinator, store, telemetry, databaseKind: database.kind },
+    servers,
+  );
+  // The port may be another than the configured one.
+  if (config.advertisedAddress === undefined) coordinator.announce(`${config.host}:${grpc.port}`);
   setServing(coordinator.status().serving);
   let stopping: Promise<void> | undefined;
   return {
@@ -176,28 +154,6 @@ async function standsBehind(coordinator: RunningCoordinator, waitMs: number): Pr
     if (performance.now() >= untilMs) return leaderAddress;
     await sleep(LEADER_LOOK_MS);
   }
-}
-
-// A default port that is busy must not keep a newcomer from starting; one that was asked for must not be traded silently.
-async function listen(
-  { port, explicit }: PortConfig,
-  logger: Logger,
-  startServer: (port: number) => Promise<RunningServer>,
-): Promise<RunningServer> {
-  try {
-    return await startServer(port);
-  } catch (error) {
-    if (explicit || !(error instanceof PortInUseError)) throw error;
-    const server = await startServer(0);
-    logger.lane('warn', `port ${port} is in use; listening on ${server.port} instead`);
-    return server;
-  }
-}
-
-// Both at once and within one grace: while one finishes, the other must not let work in.
-async function stopServers(servers: readonly RunningServer[], graceMs: number): Promise<void> {
-  for (const server of servers) server.setServing(false);
-  await Promise.all(servers.map((server) => server.stop({ graceMs })));
 }
 
 // Off at 0. Only the writer verifies: it alone can put a tree out of service.

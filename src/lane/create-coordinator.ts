@@ -51,6 +51,8 @@ export interface CoordinatorMeasures {
 export interface RunningCoordinator extends Coordinator {
   /** Looks at every tree in memory: for a scrape, not for a call. */
   measure(): CoordinatorMeasures;
+  /** Tells callers of standbys another address of this process from the next renewal of the lease on. */
+  announce(address: string): void;
   /** Puts a tree out of service: its records do not agree. */
   quarantine(treeId: TreeId, why: string, error: unknown): void;
   /** Ends what was let in, catches the projection up and gives the writer's lease back. */
@@ -129,6 +131,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     newReservationId: () => newReservationId(clock.nowMs()),
     catchUp: (treeId) => catchUp(parts, treeId),
     status: () => ({ serving: isServing(), ...statusOf(parts) }),
+    announce: (address) => writer.announce(address),
     quarantine: (treeId, why, error) => lane.quarantine(treeId, why, error),
     measure: () => ({ ...lane.cache.measure(), refusedClockJumpMs: storeClock?.refusedJumpMs ?? 0 }),
     stop() {

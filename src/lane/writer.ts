@@ -50,8 +50,11 @@ export class Writer {
   /** Up to where this process decided by a clock that it then gave up; undefined where it did not. */
   #astrayFromMs: number | undefined;
 
+  #address: string;
+
   constructor(deps: WriterDeps) {
     this.#deps = deps;
+    this.#address = deps.address;
     this.#loop = new Loop({
       round: () => this.#round(),
       pauseMs: () => this.#pauseMs(),
@@ -69,6 +72,11 @@ export class Writer {
   /** Where the writer can be reached, as it announced itself; empty if none is known. */
   get leaderAddress(): string {
     return this.#leaderAddress;
+  }
+
+  /** Tells another address from the next renewal on: where the service came to listen was not known before. */
+  announce(address: string): void {
+    this.#address = address;
   }
 
   /** Tries once, then goes on in rounds. Throws where the store can't be reached at all. */
@@ -109,10 +117,10 @@ export class Writer {
   }
 
   async #claim(): Promise<void> {
-    const { store, holder, address, storeClock, monotonicMs, graceMs = 0 } = this.#deps;
+    const { store, holder, storeClock, monotonicMs, graceMs = 0 } = this.#deps;
     const sentMs = monotonicMs();
     const asked = this.#epoch;
-    const lease = await store.holdWriterLease(holder, address, asked, LEASE_TTL_MS, graceMs);
+    const lease = await store.holdWriterLease(holder, this.#address, asked, LEASE_TTL_MS, graceMs);
     const roundTripMs = monotonicMs() - sentMs;
     // Who asked without an epoch decided nothing by the clock it has.
     if (asked === undefined) storeClock?.tie(lease.storeNowMs, roundTripMs);
