@@ -7,6 +7,7 @@ import type { TelemetrySettings } from '../telemetry/telemetry-settings.ts';
 import type { Setting } from './setting.ts';
 import { readTelemetry } from './telemetry-config.ts';
 import { loadTokens, type TokenConfig } from './token-file.ts';
+import { unknownSettings } from './unknown-settings.ts';
 
 /** What a service is started with. */
 export interface ServiceConfig {
@@ -66,8 +67,12 @@ export const SETTINGS: readonly Setting[] = [
     meaning: 'port of the embedded PostgreSQL; another is taken if busy',
   },
   { name: 'BUDGETD_HOST', default: '127.0.0.1', meaning: 'address to listen on; any but loopback needs tokens' },
-  { name: 'BUDGETD_GRPC_PORT', default: '50051', meaning: 'gRPC; 0: any free port' },
-  { name: 'BUDGETD_HTTP_PORT', default: '8080', meaning: 'Connect, gRPC-Web and JSON; 0: any free port' },
+  { name: 'BUDGETD_GRPC_PORT', default: '50051', meaning: 'gRPC; 0: any free port. Unset and busy: a free one, printed' },
+  {
+    name: 'BUDGETD_HTTP_PORT',
+    default: '8080',
+    meaning: 'Connect, gRPC-Web and JSON; 0: any free port. Unset and busy: a free one, printed',
+  },
   {
     name: 'BUDGETD_ADVERTISED_ADDRESS',
     default: 'host:port',
@@ -95,6 +100,8 @@ export const SETTINGS: readonly Setting[] = [
   },
 ];
 
+const SETTING_NAMES: readonly string[] = SETTINGS.map(({ name }) => name);
+
 /** The environment can't be used; `problems` names every variable that is wrong. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
@@ -108,7 +115,7 @@ export class ConfigError extends Error {
 
 /** Reads the environment. Throws ConfigError. */
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): ServiceConfig {
-  const problems: string[] = [];
+  const problems: string[] = [...unknownSettings(env, SETTING_NAMES)];
   const read = new EnvReader(env, problems);
   const config: ServiceConfig = {
     databaseUrl: read.databaseUrl('DATABASE_URL'),
@@ -150,6 +157,13 @@ export function packageVersion(): string {
 }
 
 const DURATION_UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+
+/** A duration as a variable would write it, in the largest unit that it is whole in. */
+function durationText(ms: number): string {
+  const fits = Object.entries(DURATION_UNITS_MS).filter(([, unitMs]) => ms % unitMs === 0);
+  const [unit, unitMs] = fits.at(-1) ?? ['ms', 1];
+  return `${ms / unitMs}${unit}`;
+}
 
 class EnvReader {
   readonly #env: Readonly<Record<string, string | undefined>>;
@@ -196,7 +210,7 @@ class EnvReader {
     const match = /^(\d{1,9})(ms|s|m|h)$/.exec(value);
     const ms = match === null ? Number.NaN : Number(match[1]) * DURATION_UNITS_MS[match[2] as 'ms' | 's' | 'm' | 'h'];
     if (ms <= maxMs) return ms;
-    this.#problems.push(`${name}=${value} must be a duration such as 5s, at most ${maxMs / 1_000}s`);
+    this.#problems.push(`${name}=${value} must be a duration such as 5s, at most ${durationText(maxMs)}`);
     return fallbackMs;
   }
 

@@ -1,4 +1,5 @@
 // `npm start`: reads the configuration, starts a service, says what to try, and stops in order on a signal.
+import { bannerText } from './banner.ts';
 import { ConfigError, loadConfig, packageVersion, SETTINGS } from './config.ts';
 import { createLogger } from './logger.ts';
 import { type Service, startService } from './service.ts';
@@ -11,21 +12,6 @@ function help(): string {
   return ['budgetd: a budget coordinator for AI agents', '', 'Environment variables [default]:', ...lines, ''].join(
     '\n',
   );
-}
-
-function banner(service: Service, needsToken: boolean): string {
-  const grpc = `${service.host}:${service.grpcPort}`;
-  const http = `http://${service.host}:${service.connectPort}`;
-  return `
-budgetd ${packageVersion()} is ready: gRPC on ${grpc}, JSON on ${http} (${service.databaseKind} PostgreSQL)
-
-Try it${needsToken ? ' (with BUDGETD_TOKEN=… set for budgetctl; curl and grpcurl: -H "authorization: Bearer …")' : ''}:
-  npm run demo
-  npm run budgetctl -- create acme --limit "10 USD"
-  npm run budgetctl -- reserve acme "0.25 USD"
-  curl -s ${http}/budgetd.v1.BudgetService/GetBudget -H 'content-type: application/json' -d '{"budget":"acme"}'
-  grpcurl -plaintext ${grpc} list
-`;
 }
 
 function standby(service: Service, leader: string): string {
@@ -75,8 +61,15 @@ async function run(): Promise<void> {
     stop(1);
   });
   const leader = await service.standsBehind(LEADER_WAIT_MS);
+  if (leader !== undefined) {
+    process.stdout.write(standby(service, leader));
+    return;
+  }
+  const { host, grpcPort, connectPort, databaseKind } = service;
   const needsToken = config.tokens.length > 0;
-  process.stdout.write(leader === undefined ? banner(service, needsToken) : standby(service, leader));
+  process.stdout.write(
+    bannerText({ version: packageVersion(), host, grpcPort, connectPort, databaseKind, needsToken }),
+  );
 }
 
 run().catch((error: unknown) => {

@@ -8,19 +8,29 @@ import { atEmbeddedDatabase } from './database.ts';
 import { DataFolderInUseError } from './embedded/data-folder-lock.ts';
 import { runningEmbeddedUrl } from './embedded/running-url.ts';
 import { startEmbeddedPostgres } from './embedded/start-embedded-postgres.ts';
+import { OperatorError } from './operator-error.ts';
 
-/** Runs `work` with a URL of the database; `named` goes before the environment's DATABASE_URL. */
+/**
+ * Runs `work` with a URL of the database; `named` goes before the environment's DATABASE_URL. Throws OperatorError where there
+ * is no database to work on, ConfigError where the environment can't be used.
+ */
 export async function withOperatorDatabase<T>(
   named: string | undefined,
   log: Log,
   work: (databaseUrl: string) => Promise<T>,
 ): Promise<T> {
   const url = named ?? process.env['DATABASE_URL'];
-  if (url !== undefined && url !== '') return work(url);
+  if (url !== undefined && url !== '') {
+    // The value may hold a password, so it is not repeated.
+    if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
+      throw new OperatorError('the URL of the database must be such as postgres://user:password@host:5432/database');
+    }
+    return work(url);
+  }
   const { dataDir } = loadConfig(process.env);
   // Starting a server would make an empty database there, and an empty database always agrees with itself.
   if (!existsSync(join(dataDir, 'postgres'))) {
-    throw new Error(`there is no database: no DATABASE_URL, and no embedded PostgreSQL in ${dataDir}`);
+    throw new OperatorError(`there is no database: no DATABASE_URL, and no embedded PostgreSQL in ${dataDir}`);
   }
   try {
     const embedded = await startEmbeddedPostgres({ dataDir, log });

@@ -3,6 +3,7 @@
 import postgres from 'postgres';
 import type { TreeId } from '../kernel/names.ts';
 import { createPostgresStore } from '../store/postgres-store.ts';
+import { storeErrorOf } from '../store/sql-errors.ts';
 
 /** Entries in one transaction of a rebuild. */
 const PAGE_COUNT = 4_096;
@@ -58,6 +59,8 @@ async function asOwner<T>(ownerUrl: string, work: (sql: postgres.Sql) => Promise
   const sql = postgres(ownerUrl, { max: 1, onnotice: () => undefined });
   try {
     return await work(sql);
+  } catch (error) {
+    throw storeErrorOf(error);
   } finally {
     await sql.end();
   }

@@ -16,6 +16,9 @@ import { EXIT, type ExitCode } from './exit-code.ts';
 /** The ErrorInfo domain of the coordinator's own refusals. */
 const DOMAIN = 'budgetd';
 
+/** grpc-js ends its message with this title also where nothing follows (1.14). */
+const EMPTY_NOTE = /\.? Resolution note:\s*$/;
+
 /** What a failed call said. */
 export interface CallFailure {
   /** Name of the gRPC status, for example `RESOURCE_EXHAUSTED`. */
@@ -59,7 +62,7 @@ export function describeCallError(error: ServiceError): CallFailure {
   const retry = details.map((any) => anyUnpack(any, RetryInfoSchema)).find((found) => found !== undefined);
   return {
     code: status[error.code] ?? String(error.code),
-    message: error.details,
+    message: error.details.replace(EMPTY_NOTE, ''),
     reason: info?.reason,
     metadata: { ...info?.metadata },
     failing: (quota?.violations ?? []).map(({ subject, description }) => ({ subject, description })),

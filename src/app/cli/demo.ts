@@ -44,8 +44,8 @@ const EXPECTED: readonly Expected[] = [
 
 /** Plays the example on a fresh budget and prints the table. Rejects with CallError where a call fails. */
 export async function playDemo(connection: Connection, terminal: Terminal, budget: string): Promise<ExitCode> {
-  terminal.out(`Three components share 1000 credits in the budget ${budget}.\n`);
   const events = await playEvents(connection, budget);
+  terminal.out(`Three components share 1000 credits in the budget ${budget}.\n`);
   const columns = [
     { title: 'EVENT' },
     { title: 'DECISION' },

@@ -18,7 +18,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export const EXIT_CODE_HELP = `Exit codes:
   0  done
   1  unexpected: a fault of the service or of this program; verify found differences
-  2  usage: the command line is wrong, or the service found a field invalid
+  2  usage: the command line is wrong, the service found a field invalid, or verify has no database to read
   3  no money: refused because the amount is not available (BUDGET_EXHAUSTED, CAPACITY_HELD ...)
   4  refused for any other reason (EXCEEDS_LIMIT, BUDGET_CLOSED, LEASE_EXPIRED, FORBIDDEN ...)
   5  not found

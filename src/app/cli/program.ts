@@ -1,7 +1,9 @@
 // The command line as a whole: its options, its commands, and how each way of ending becomes an exit code. Apart from
 // main.ts so that tests run it with their own terminal, and nothing happens on import.
 import { Command, CommanderError } from 'commander';
-import { packageVersion } from '../config.ts';
+import { StoreUnavailableError } from '../../store/port.ts';
+import { ConfigError, packageVersion } from '../config.ts';
+import { OperatorError } from '../operator-error.ts';
 import { addBudgetCommands } from './budget-commands.ts';
 import { CallError, exitCodeOf } from './call-error.ts';
 import { EXIT, EXIT_CODE_HELP, type ExitCode } from './exit-code.ts';
@@ -88,9 +90,15 @@ function reportError(error: unknown, isJson: boolean, terminal: Terminal): ExitC
     else printFailure(error, terminal);
     return exitCodeOf(error.failure);
   }
-  if (error instanceof UsageError) {
-    terminal.err(terminal.paint('bad', `error: ${printable(error.message)}`));
+  const line = (text: string): void => terminal.err(terminal.paint('bad', `error: ${printable(text)}`));
+  if (error instanceof UsageError || error instanceof OperatorError || error instanceof ConfigError) {
+    line(error.message);
     return EXIT.usage;
+  }
+  // Of the commands that talk to the database.
+  if (error instanceof StoreUnavailableError) {
+    line(error.message);
+    return EXIT.unavailable;
   }
   // Commander has printed its own message already; asking for help or for the version is no error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;

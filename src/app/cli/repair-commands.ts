@@ -1,6 +1,7 @@
 // `project --rebuild` and `quarantine`: what an operator does when records do not agree. Like verify they talk to the
 // database, as the role that owns the schema.
 import type { Command } from 'commander';
+import { counted } from './counted.ts';
 import { withExample } from './options.ts';
 import { printable } from './printable-text.ts';
 import type { CommandContext } from './session.ts';
@@ -21,7 +22,7 @@ export function addRepairCommands(program: Command, context: CommandContext): vo
     .option(...DATABASE_OPTION)
     .action(async ({ rebuild, databaseUrl }: { readonly rebuild: string; readonly databaseUrl?: string }) => {
       const entries = await repairs.rebuildProjection(databaseUrl, rebuild);
-      terminal.out(`${printable(rebuild)} is projected anew from ${entries} journal entries`);
+      terminal.out(`${printable(rebuild)} is projected anew from ${counted(entries, 'journal entry', 'journal entries')}`);
     });
   withExample(project, 'project', 'project --rebuild acme');
   const quarantine = program

@@ -1,6 +1,7 @@
 // `verify`: rebuilds everything from the journal and reports each difference. The one command that talks to the
 // database and not to the service, so that it also works when the service does not.
 import type { Command } from 'commander';
+import { counted } from './counted.ts';
 import { EXIT } from './exit-code.ts';
 import { withExample } from './options.ts';
 import { printable } from './printable-text.ts';
@@ -37,10 +38,10 @@ async function verify(context: CommandContext, command: Command, options: Verify
     return;
   }
   for (const difference of differences) terminal.out(terminal.paint('bad', `✗ ${printable(difference)}`));
-  const checked = `${trees} trees, ${entries} journal entries`;
+  const checked = `${counted(trees, 'tree')}, ${counted(entries, 'journal entry', 'journal entries')}`;
   terminal.out(
     ok
       ? terminal.paint('good', `✓ everything agrees with the journal: ${checked}`)
-      : terminal.paint('bad', `${differences.length} differences from the journal: ${checked}`),
+      : terminal.paint('bad', `${counted(differences.length, 'difference')} from the journal: ${checked}`),
   );
 }
