@@ -50,6 +50,7 @@ export const largePart: Part = {
       pastCount,
       liveCount: LIVE_COUNT,
       reclaimMs: Date.now() + RECLAIM_IN_MS,
+      spreadMs: 3_600_000,
       budgetCount: BUDGET_COUNT,
     });
     const name = `Reserve, Session, 512 in flight, ${pastCount.toLocaleString('en')} past reservations`;

@@ -14,6 +14,8 @@ export interface Seed {
   /** Live reservations of 1 micro-unit on the leaf, and when they are due. */
   readonly liveCount: number;
   readonly reclaimMs: number;
+  /** Their reclaim times are spread evenly over so long from reclaimMs on: no two hundred thousand leases end in one ms. */
+  readonly spreadMs: number;
   /** Further budgets below the second level. */
   readonly budgetCount: number;
 }
@@ -24,8 +26,8 @@ export async function seedTree(seed: Seed): Promise<void> {
   try {
     await sql`SET synchronous_commit = off`;
     await addBudgets(sql, seed);
-    await addReservations(sql, seed.tree, 'p', seed.pastCount, 'SETTLED', 0);
-    await addReservations(sql, seed.tree, 'q', seed.liveCount, 'ACTIVE', seed.reclaimMs);
+    await addReservations(sql, seed.tree, 'p', seed.pastCount, 'SETTLED', 0, 1);
+    await addReservations(sql, seed.tree, 'q', seed.liveCount, 'ACTIVE', seed.reclaimMs, seed.spreadMs);
     await sql`
       INSERT INTO budgetd.idempotency_keys (tree, digest, seq, at)
       SELECT ${seed.tree}, decode(md5('seed' || n), 'hex'), 1, '2026-01-01'
@@ -63,6 +65,7 @@ async function addReservations(
   count: number,
   state: 'SETTLED' | 'ACTIVE',
   reclaimMs: number,
+  spreadMs: number,
 ): Promise<void> {
   const live = state === 'ACTIVE' ? 1 : 0;
   await sql`
@@ -70,7 +73,7 @@ async function addReservations(
       granted_micros, held_micros, settled_micros, released_micros, overrun_micros, estimated_micros, lapsed_held_micros,
       expire_ms, reclaim_ms, ttl_ms, end_ms, late, estimated, started, outcome, release_reason)
     SELECT ${tree}, ${prefix} || lpad(n::text, 21, '0'), 3, '{1,0,0,2,0,0,3,0,0}', 0, '', 1, ${state}, 1, 1, ${live},
-      ${1 - live}, 0, 0, 0, 0, ${reclaimMs}, ${reclaimMs}, 60000, ${live === 1 ? null : 0}::bigint, false, false, true,
+      ${1 - live}, 0, 0, 0, 0, ${reclaimMs} + n % ${spreadMs}::bigint, ${reclaimMs} + n % ${spreadMs}::bigint, 60000, ${live === 1 ? null : 0}::bigint, false, false, true,
       NULL, ''
     FROM generate_series(1, ${count}::bigint) AS n`;
 }

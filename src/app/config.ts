@@ -67,7 +67,11 @@ export const SETTINGS: readonly Setting[] = [
     meaning: 'port of the embedded PostgreSQL; another is taken if busy',
   },
   { name: 'BUDGETD_HOST', default: '127.0.0.1', meaning: 'address to listen on; any but loopback needs tokens' },
-  { name: 'BUDGETD_GRPC_PORT', default: '50051', meaning: 'gRPC; 0: any free port. Unset and busy: a free one, printed' },
+  {
+    name: 'BUDGETD_GRPC_PORT',
+    default: '50051',
+    meaning: 'gRPC; 0: any free port. Unset and busy: a free one, printed',
+  },
   {
     name: 'BUDGETD_HTTP_PORT',
     default: '8080',

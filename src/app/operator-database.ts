@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '../lane/log.ts';
+import { codeOf } from '../store/sql-errors.ts';
 import { loadConfig } from './config.ts';
 import { atEmbeddedDatabase } from './database.ts';
 import { DataFolderInUseError } from './embedded/data-folder-lock.ts';
@@ -25,7 +26,7 @@ export async function withOperatorDatabase<T>(
     if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
       throw new OperatorError('the URL of the database must be such as postgres://user:password@host:5432/database');
     }
-    return work(url);
+    return onSchema(url, work);
   }
   const { dataDir } = loadConfig(process.env);
   // Starting a server would make an empty database there, and an empty database always agrees with itself.
@@ -35,12 +36,24 @@ export async function withOperatorDatabase<T>(
   try {
     const embedded = await startEmbeddedPostgres({ dataDir, log });
     try {
-      return await work(atEmbeddedDatabase(embedded.superuserUrl));
+      return await onSchema(atEmbeddedDatabase(embedded.superuserUrl), work);
     } finally {
       await embedded.stop();
     }
   } catch (error) {
     if (!(error instanceof DataFolderInUseError)) throw error;
-    return work(atEmbeddedDatabase(await runningEmbeddedUrl(dataDir)));
+    return onSchema(atEmbeddedDatabase(await runningEmbeddedUrl(dataDir)), work);
+  }
+}
+
+/** PostgreSQL knows no such table, no such schema, or no such role to work as. */
+const NO_SCHEMA_STATES: ReadonlySet<string> = new Set(['42P01', '3F000', '22023']);
+
+async function onSchema<T>(databaseUrl: string, work: (databaseUrl: string) => Promise<T>): Promise<T> {
+  try {
+    return await work(databaseUrl);
+  } catch (error) {
+    if (!NO_SCHEMA_STATES.has(codeOf(error) ?? '')) throw error;
+    throw new OperatorError('this database has no schema of budgetd: is it the right one?', { cause: error });
   }
 }

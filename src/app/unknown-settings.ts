@@ -11,6 +11,9 @@ const OF_CLIENTS: readonly string[] = ['BUDGETD_SERVER', 'BUDGETD_TOKEN'];
 /** What the tests tell each other by. */
 const TEST_PREFIX = 'BUDGETD_TEST_';
 
+/** How the name of a variable ends that every Service of Kubernetes has. */
+const SERVICE_HOST = '_SERVICE_HOST';
+
 /** Above this many edits two names without a word in common have nothing to do with each other. */
 const EDITS_MAX = 4;
 
@@ -26,15 +29,17 @@ export function unknownSettings(env: Env, known: readonly string[]): readonly st
     .sort()
     .map((name) => {
       const near = nearest(name, names);
-      return near === undefined ? `${name} is no setting` : `${name} is no setting; ${near} is`;
+      return near === undefined ? `${name} is no setting` : `${name} is no setting (${near} is)`;
     });
 }
 
-// Kubernetes gives a pod BUDGETD_SERVICE_HOST, BUDGETD_PORT_50051_TCP and the like for a Service named budgetd, and
-// BUDGETD_X_SERVICE_HOST … for one named budgetd-x.
+// Kubernetes gives a pod BUDGETD_SERVICE_HOST, BUDGETD_SERVICE_PORT, BUDGETD_PORT_50051_TCP and the like for a Service named
+// budgetd, and BUDGETD_X_SERVICE_HOST and so on for one named budgetd-x.
 function isServiceLink(name: string, env: Env): boolean {
-  const service = /^(BUDGETD(?:_\w+?)?)_(?:SERVICE_HOST|SERVICE_PORT|PORT)(?:_|$)/.exec(name)?.[1];
-  return service !== undefined && env[`${service}_SERVICE_HOST`] !== undefined;
+  return Object.keys(env)
+    .filter((host) => host.endsWith(SERVICE_HOST))
+    .map((host) => host.slice(0, -SERVICE_HOST.length))
+    .some((service) => [`${service}_SERVICE_`, `${service}_PORT_`].some((start) => `${name}_`.startsWith(start)));
 }
 
 // Words in common say more than letters: BUDGETD_PORT is nearer to BUDGETD_GRPC_PORT than to BUDGETD_HOST.

@@ -2,8 +2,10 @@
 // working service.
 import type { TreeId } from '../kernel/names.ts';
 import type { Log } from '../lane/log.ts';
+import type { Audit } from '../store/audit.ts';
 import { withSnapshot } from '../store/snapshot.ts';
 import { withOperatorDatabase } from './operator-database.ts';
+import { OperatorError } from './operator-error.ts';
 import { verifyTree } from './verify-tree.ts';
 
 /** What to verify. */
@@ -24,17 +26,21 @@ export interface VerifyReport {
   readonly entries: number;
 }
 
-/** Verifies. Throws StoreUnavailableError where the database can't be reached. */
+/** Verifies. Throws StoreUnavailableError where the database can't be reached, OperatorError where there is nothing to verify. */
 export async function runVerify(options: VerifyOptions): Promise<VerifyReport> {
   return withOperatorDatabase(options.databaseUrl, options.log, (url) => verifyAt(url, options));
 }
 
 async function verifyAt(url: string, options: VerifyOptions): Promise<VerifyReport> {
   return withSnapshot(url, async (audit) => {
+    const { tree } = options;
+    if (tree !== undefined && !(await hasTree(audit, tree as TreeId))) {
+      throw new OperatorError(`the journal has no tree ${tree}`);
+    }
     const differences: string[] = [];
     let trees = 0;
     let entries = 0;
-    for await (const treeId of options.tree === undefined ? audit.treeIds() : only(options.tree as TreeId)) {
+    for await (const treeId of tree === undefined ? audit.treeIds() : only(tree as TreeId)) {
       const report = await verifyTree(audit, treeId);
       trees += 1;
       entries += report.entries;
@@ -45,6 +51,13 @@ async function verifyAt(url: string, options: VerifyOptions): Promise<VerifyRepo
     }
     return { ok: differences.length === 0, differences, trees, entries };
   });
+}
+
+async function hasTree(audit: Audit, treeId: TreeId): Promise<boolean> {
+  if ((await audit.readStanding(treeId)) !== undefined) return true;
+  // A tree whose head was taken away is there all the same.
+  for await (const _row of audit.readRows(treeId, 0)) return true;
+  return false;
 }
 
 async function* only(treeId: TreeId): AsyncGenerator<TreeId> {

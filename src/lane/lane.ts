@@ -251,6 +251,7 @@ export class Lane {
         this.#setAside(batch);
         for (const { item, error } of batch.failed) failures.push({ treeId, items: [item], error });
         batches.push(batch);
+        this.cache.loadLeasesAhead(treeId, context.nowMs);
       } catch (error) {
         if (error instanceof CorruptTreeError) this.#refuseCorrupt(treeId, own, error);
         else {

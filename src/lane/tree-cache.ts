@@ -15,6 +15,9 @@ const LEASE_PAGE_FIRST = 200;
 /** Live reservations that a further load brings at the most: about 1 MB of rows, read in a few milliseconds. */
 const LEASE_PAGE = 2_000;
 
+/** Half the default lease: a million leases are read within it. */
+const LEASES_AHEAD_MS = 30_000;
+
 /** Trees kept in memory; an idle one of two budgets takes 4.7 KB (measured), all of them about 100 MB. */
 const TREE_COUNT_MAX = 20_000;
 
@@ -33,6 +36,8 @@ interface TreeLoad {
   readonly asked: Missing;
   /** Whether it brings the entries that are not projected yet, and so can stand alone. */
   readonly withTail: boolean;
+  /** How far the tree was projected when it began. */
+  readonly fromSeq: number;
   /** Those it was made for, then those that came meanwhile; what these miss is asked for next. */
   readonly waiting: Line<Submitted>;
   outcome: { readonly loaded: Loaded } | { readonly error: unknown } | undefined;
@@ -138,6 +143,16 @@ export class TreeCache {
     if (this.#trees.get(treeId) === tree) this.#bounds.note(tree);
   }
 
+  /**
+   * Begins to load leases that will be due before long, if the cache does not have them: a tree with very many of them
+   * would else stand still while page after page is read at the instant at which they are due.
+   */
+  loadLeasesAhead(treeId: TreeId, nowMs: number): void {
+    const tree = this.#trees.get(treeId);
+    if (tree === undefined || tree.leasesThroughMs >= nowMs + LEASES_AHEAD_MS || this.#loads.has(treeId)) return;
+    this.#start(treeId, { paths: [], reservationIds: [], leases: true });
+  }
+
   /** Lets commands wait for what they miss. */
   park(treeId: TreeId, items: readonly Submitted[], missing: Missing): void {
     this.#parkedCount += items.length;
@@ -185,7 +200,7 @@ export class TreeCache {
       if ('error' in load.outcome) failed.push({ items, treeId, error: load.outcome.error });
       else if (load.outcome.loaded.quarantine === undefined) {
         try {
-          if (!load.stale) this.#takeIn(treeId, load.outcome.loaded, load.asked, load.withTail);
+          if (!load.stale) this.#takeIn(treeId, load.outcome.loaded, load);
           ready.push({ treeId, items });
         } catch (error) {
           failed.push({ items, treeId, error });
@@ -209,13 +224,14 @@ export class TreeCache {
     }
   }
 
-  // A load that can't be joined is not taken in: the projection went back (an operator rebuilds it) or is ahead (somebody
-  // else has written). Only a new load of the tree as a whole can tell; its commands miss their records and ask for it.
-  #takeIn(treeId: TreeId, loaded: Loaded, asked: Missing, withTail: boolean): void {
+  // A load that can't be joined is not taken in. Mostly the projection has just moved on past what it saw, and its commands
+  // miss their records and ask once more. But a projection that went back since it began (an operator rebuilds it), or that
+  // is ahead of the tree here (somebody else has written), only a new load of the whole tree can tell.
+  #takeIn(treeId: TreeId, loaded: Loaded, { asked, withTail, fromSeq }: TreeLoad): void {
     const known = this.peek(treeId);
     if (known !== undefined) {
       if (known.install(loaded, asked)) this.committed(known);
-      else this.drop(treeId);
+      else if (loaded.projectedSeq < fromSeq || loaded.projectedSeq > known.state.position.seq) this.drop(treeId);
       return;
     }
     if (!withTail) return;
@@ -230,7 +246,8 @@ export class TreeCache {
   #start(treeId: TreeId, asked: Missing): TreeLoad {
     const known = this.peek(treeId);
     const withTail = known === undefined;
-    const load: TreeLoad = { asked, withTail, waiting: new Line(), outcome: undefined, stale: false };
+    const fromSeq = known?.projectedSeq ?? 0;
+    const load: TreeLoad = { asked, withTail, fromSeq, waiting: new Line(), outcome: undefined, stale: false };
     this.#loads.set(treeId, load);
     const leases = withTail
       ? { afterReclaimMs: Number.NEGATIVE_INFINITY, countMax: LEASE_PAGE_FIRST }

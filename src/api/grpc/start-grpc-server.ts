@@ -1,4 +1,5 @@
 // The native gRPC server, on grpc-js: the fast way in, with health and reflection always on.
+import { createServer } from 'node:net';
 import { Server, ServerCredentials, type ServerOptions, type ServiceDefinition } from '@grpc/grpc-js';
 import type { ApiLog } from '../api-log.ts';
 import type { ApiObserver } from '../api-observer.ts';
@@ -78,12 +79,24 @@ function addService(
   server.addService(definition, implementation);
 }
 
-function listen(server: Server, host: string, port: number): Promise<number> {
+// grpc-js writes a line of its own to standard error before it says that it can't listen, so the port is tried before it.
+function tryPort(host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', (error: NodeJS.ErrnoException) => {
+      reject(error.code === 'EADDRINUSE' ? new PortInUseError(host, port) : error);
+    });
+    probe.listen({ host, port }, () => probe.close(() => resolve()));
+  });
+}
+
+async function listen(server: Server, host: string, port: number): Promise<number> {
+  if (port !== 0) await tryPort(host, port);
   const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   return new Promise((resolve, reject) => {
     server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) => {
       if (error === null) resolve(bound);
-      // grpc-js gives no code, only a text with those of its attempts.
+      // Taken since it was tried. grpc-js gives no code, only a text with those of its attempts.
       else reject(error.message.includes('EADDRINUSE') ? new PortInUseError(host, port) : error);
     });
   });

@@ -22,7 +22,10 @@ export function addRepairCommands(program: Command, context: CommandContext): vo
     .option(...DATABASE_OPTION)
     .action(async ({ rebuild, databaseUrl }: { readonly rebuild: string; readonly databaseUrl?: string }) => {
       const entries = await repairs.rebuildProjection(databaseUrl, rebuild);
-      terminal.out(`${printable(rebuild)} is projected anew from ${counted(entries, 'journal entry', 'journal entries')}`);
+      if (entries === 0) throw new UsageError(`the journal has no tree ${rebuild}`);
+      terminal.out(
+        `${printable(rebuild)} is projected anew from ${counted(entries, 'journal entry', 'journal entries')}`,
+      );
     });
   withExample(project, 'project', 'project --rebuild acme');
   const quarantine = program

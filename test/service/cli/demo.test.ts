@@ -121,3 +121,10 @@ it('ends as budgetctl does where the service refuses or is not there', async () 
   fake.stop();
   expect((await play()).exitCode).toBe(6);
 });
+
+it('prints nothing of the example where nobody answers', async () => {
+  fake.stop();
+  const { exitCode, stdout, stderr } = await play();
+  expect({ exitCode, stdout }).toEqual({ exitCode: 6, stdout: '' });
+  expect(stderr).toContain(`  → Nothing answers at ${fake.address}`);
+});

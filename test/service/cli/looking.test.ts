@@ -2,9 +2,12 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CliContext } from '../../../src/app/cli/session.ts';
+import { ConfigError } from '../../../src/app/config.ts';
+import { OperatorError } from '../../../src/app/operator-error.ts';
 import { BudgetService } from '../../../src/gen/budgetd/v1/budget_pb.ts';
 import { ReservationService, ReservationState } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
 import { ServerInfoService } from '../../../src/gen/budgetd/v1/server_info_pb.ts';
+import { StoreUnavailableError } from '../../../src/store/port.ts';
 import { type FakeCoordinator, startFakeCoordinator } from './fake-coordinator.ts';
 import { acme, ID, nowMs, type Result, reservation, runCli } from './run-cli.ts';
 
@@ -191,7 +194,7 @@ describe('verify', () => {
     expect(asked).toEqual([{ databaseUrl: 'postgres://db/x', tree: 'acme' }]);
     expect(result).toEqual({
       exitCode: 0,
-      stdout: '✓ everything agrees with the journal: 1 trees, 42 journal entries\n',
+      stdout: '✓ everything agrees with the journal: 1 tree, 42 journal entries\n',
       stderr: 'reading acme\n',
     });
   });
@@ -201,9 +204,23 @@ describe('verify', () => {
     const runVerify = (): Promise<typeof found> => Promise.resolve(found);
     const people = await run(['verify'], { runVerify });
     expect(people.exitCode).toBe(1);
-    expect(people.stdout).toMatch(/^✗ acme: held 5, must be 4\n1 differences from the journal/);
+    expect(people.stdout).toMatch(/^✗ acme: held 5, must be 4\n1 difference from the journal/);
     const programs = await run(['verify', '--json'], { runVerify });
     expect(programs.exitCode).toBe(1);
     expect(JSON.parse(programs.stdout)).toEqual(found);
+  });
+
+  it.each([
+    [new OperatorError('there is no database'), 2],
+    [new ConfigError(['BUDGETD_GRACE=x']), 2],
+    [new StoreUnavailableError('the store is unavailable'), 6],
+  ])('says in one line what kept it from looking: %s', async (error, exitCode) => {
+    const listQuarantine = (): Promise<never> => Promise.reject(error);
+    const repairs = { listQuarantine, rebuildProjection: listQuarantine, clearQuarantine: listQuarantine };
+    const runVerify = (): Promise<never> => Promise.reject(error);
+    const expected = { exitCode, stdout: '', stderr: `error: ${error.message}\n` };
+    expect(await run(['verify'], { runVerify })).toEqual(expected);
+    expect(await run(['quarantine'], { repairs })).toEqual(expected);
+    expect(await run(['project', '--rebuild', 'acme'], { repairs })).toEqual(expected);
   });
 });

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CliContext } from '../../../src/app/cli/session.ts';
 import { BudgetService } from '../../../src/gen/budgetd/v1/budget_pb.ts';
 import { ReservationService } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
+import { parsePath } from '../../../src/kernel/names.ts';
 import { type FakeCoordinator, NeverAnswer, Refuse, startFakeCoordinator } from './fake-coordinator.ts';
 import { acme, ID, type Result, runCli } from './run-cli.ts';
 
@@ -39,7 +40,7 @@ describe('refusals', () => {
   available      0.1 USD (100000 micros)
   requested      0.25 USD (250000 micros)
   unit           USD
-  failing        acme:lifetime: 0.1 of 9 available
+  failing        acme:lifetime: 0.1 of 9 USD available
                  acme/triage:lifetime: in words of its own
   → Live reservations hold it: wait, take less (--min), or see who holds what (budgetctl top).
   → Retry after 2s.
@@ -72,7 +73,7 @@ describe('refusals', () => {
   });
 
   it.each<[status, string, number, string]>([
-    [status.INVALID_ARGUMENT, 'INVALID_FIELD', 2, '  field          budget.limits: twice the same name'],
+    [status.INVALID_ARGUMENT, 'INVALID_FIELD', 2, '  field          limits: twice the same name'],
     [
       status.RESOURCE_EXHAUSTED,
       'BUDGET_EXHAUSTED',
@@ -82,7 +83,9 @@ describe('refusals', () => {
     [status.FAILED_PRECONDITION, 'EXCEEDS_LIMIT', 4, '  → This can never fit'],
     [status.FAILED_PRECONDITION, 'BUDGET_SUSPENDED', 4, '  → To repeat it without a double effect add --key k.'],
     [status.ALREADY_EXISTS, 'IDEMPOTENCY_KEY_REUSED', 4, '  → The key belongs to another request: use a new --key.'],
-    [status.PERMISSION_DENIED, 'FORBIDDEN', 4, '  → The token does not allow this'],
+    [status.PERMISSION_DENIED, 'FORBIDDEN', 4, "  → An agent's token may reserve"],
+    [status.ALREADY_EXISTS, 'BUDGET_EXISTS', 4, '  → A budget of this name exists: see budgetctl get.'],
+    [status.RESOURCE_EXHAUSTED, 'CAPACITY_HELD', 3, '  → Its own hold is in the way, so waiting does not help'],
     [status.UNAUTHENTICATED, 'UNAUTHENTICATED', 4, '  → Give a token: --token or BUDGETD_TOKEN.'],
     [status.NOT_FOUND, 'BUDGET_NOT_FOUND', 5, '  → List what there is: budgetctl tree.'],
     [status.NOT_FOUND, 'BUDGET_NOT_FOUND', 5, '  → Nothing was done: the call may still be made with --key k.'],
@@ -106,6 +109,64 @@ describe('refusals', () => {
     expect(result.stderr).toContain(line);
   });
 
+  it.each<[status, string]>([
+    [status.PERMISSION_DENIED, 'FORBIDDEN'],
+    [status.UNAUTHENTICATED, 'UNAUTHENTICATED'],
+    [status.ALREADY_EXISTS, 'BUDGET_EXISTS'],
+    [status.ALREADY_EXISTS, 'IDEMPOTENCY_KEY_REUSED'],
+  ])('%i %s says nothing of the key: repeating does not help', async (code, reason) => {
+    fake.answer(ReservationService.method.reserve, () => {
+      throw new Refuse(code, reason, 'the message', { metadata: { budget: 'acme/x' } });
+    });
+    const { stderr } = await run(['reserve', 'acme/x', '1', '--key', 'my-key']);
+    expect(stderr).not.toContain('my-key');
+  });
+
+  it('writes the amounts of the sentence in units, with the whole amount of the limit', async () => {
+    fake.answer(ReservationService.method.reserve, () => {
+      throw new Refuse(status.FAILED_PRECONDITION, 'EXCEEDS_LIMIT', 'too much (available 100000, needed 9500000)', {
+        metadata: { budget: 'acme', limit: 'lifetime', available: '100000', requested: '9500000', unit: 'USD' },
+        failing: [{ subject: 'acme:lifetime', description: '100000 of 9000000 available' }],
+      });
+    });
+    const { stderr } = await run(['reserve', 'acme', '9.5']);
+    expect(stderr).toMatch(/^EXCEEDS_LIMIT: too much \(0\.1 USD available of 9 USD, 9\.5 USD needed\)\n/);
+  });
+
+  it('says a bad path once, and what a name may be', async () => {
+    const rule = parsePath('a b');
+    const description = typeof rule === 'string' ? rule : rule.problem;
+    fake.answer(BudgetService.method.createBudget, () => {
+      throw new Refuse(status.INVALID_ARGUMENT, 'INVALID_FIELD', `invalid request: budget.budget ${description}`, {
+        fields: [{ field: 'budget.budget', description }],
+      });
+    });
+    expect(await run(['create', 'a b', '--uncapped', '--key', 'k'])).toEqual({
+      exitCode: 2,
+      stdout: '',
+      stderr: `INVALID_FIELD: invalid request
+  field          budget: a name has 1 to 63 characters: letters, digits, . _ - (no dot first)
+  → Nothing was done: the call may still be made with --key k.
+`,
+    });
+  });
+
+  it('names the options where a new budget would have no limit', async () => {
+    fake.answer(BudgetService.method.createBudget, () => {
+      throw new Refuse(status.INVALID_ARGUMENT, 'INVALID_FIELD', 'budget.uncapped: must be true here', {
+        fields: [{ field: 'budget.uncapped', description: 'must be true here' }],
+      });
+    });
+    const { stderr } = await run(['create', 'lab']);
+    expect(stderr).toContain('  → Give it a limit (--limit 10), or say --uncapped if it is meant to have none.\n');
+  });
+
+  it('asks whether it is the HTTP port where nobody knows the method', async () => {
+    const { exitCode, stderr } = await run(['get', 'acme']);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`  → Is ${fake.address} the HTTP port? gRPC is on 50051 by default`);
+  });
+
   it('prints the fresh key where the answer did not come in time', async () => {
     fake.answer(ReservationService.method.settle, () => {
       throw new NeverAnswer();
@@ -122,6 +183,7 @@ describe('refusals', () => {
     fake.stop();
     const { exitCode, stderr } = await run(['get', 'acme']);
     expect(exitCode).toBe(6);
+    expect(stderr).toMatch(/^UNAVAILABLE: .*ECONNREFUSED [0-9.:]+\n/);
     expect(stderr).toContain(`  → Nothing answers at ${fake.address}: is the service running (npm start)`);
   });
 

@@ -1231,7 +1231,9 @@ export const ReservationService: GenService<{
    * After a half-close what is outstanding is answered, then the stream ends with OK. A frame that cannot be read or has
    * too many commands ends it with INVALID_ARGUMENT, none of that frame's commands done. A stream that has reached its
    * age, or whose server stops, answers what it took and ends with UNAVAILABLE: open another and repeat, with the same
-   * keys, what is unanswered. While too much is outstanding, or results are not read, no frame is read.
+   * keys, what is unanswered. While too much is outstanding, or results are not read, no frame is read;
+   * a stream whose results stay unread for 60 s is reset. A caller may have 256 open on one server: the next is refused
+   * with OVERLOADED.
    *
    * @generated from rpc budgetd.v1.ReservationService.Session
    */
