@@ -21,7 +21,7 @@ export function leafOf(tree: string): string {
   return `${tree}/team/run`;
 }
 
-/** Makes three levels with two limits each. */
+/** Makes three levels with two limits each, and waits until they are projected. */
 export async function createTree(address: string, tree: string): Promise<void> {
   for (const budget of [tree, `${tree}/team`, leafOf(tree)]) {
     await callOnce(address, BudgetService.method.createBudget, {
@@ -32,6 +32,8 @@ export async function createTree(address: string, tree: string): Promise<void> {
       idempotencyKey: 'create',
     });
   }
+  // A list is answered from the projection: with it the tree is projected.
+  await callOnce(address, BudgetService.method.listBudgets, { parent: tree, recursive: true });
 }
 
 /** Runs a load and counts the rows that it left. */
