@@ -10,6 +10,7 @@ import { type Store, StoreTimeoutError, StoreUnavailableError, type TreeEntries 
 import { isCorrupt } from './is-corrupt.ts';
 import type { Log } from './log.ts';
 import { Loop, type Sleep } from './loop.ts';
+import { projectionPages } from './projection-pages.ts';
 import type { TreeCache } from './tree-cache.ts';
 
 /** Between two rounds. Long enough that most short holds are settled before they are written, short beside what a reader
@@ -19,7 +20,7 @@ const ROUND_MS = 300;
 /** After a round that failed: often enough to go on soon after an outage, seldom enough to leave the store room. */
 const RETRY_MS = 1_000;
 
-/** Entries in one transaction: about 20 ms of the database's time, so that the lane's appends are not held up. */
+/** Rows that entries change in one transaction: about 20 ms of the database's time, so that the lane's appends are not held up. */
 const PAGE_COUNT_MAX = 4_096;
 
 /** Past this lag, in time or in entries, Reserve is refused until it has caught up. */
@@ -193,15 +194,14 @@ export class Projector {
         continue;
       }
       if (tail.length === 0) this.#behind.delete(treeId);
-      for (let at = 0; at < tail.length; at += PAGE_COUNT_MAX) {
-        const entries = tail.slice(at, at + PAGE_COUNT_MAX);
-        if (count + entries.length > PAGE_COUNT_MAX && count > 0) {
+      for (const { entries, rowCount } of projectionPages(tail, PAGE_COUNT_MAX)) {
+        if (count + rowCount > PAGE_COUNT_MAX && count > 0) {
           await this.#write(page, pass);
           page = [];
           count = 0;
         }
         page.push({ treeId, entries });
-        count += entries.length;
+        count += rowCount;
       }
     }
     if (page.length > 0) await this.#write(page, pass);
@@ -236,9 +236,11 @@ export class Projector {
       for (;;) {
         const entries = await store.readEntries(treeId, seq, PAGE_COUNT_MAX);
         if (entries.length === 0) break;
-        const next = (await store.project([{ treeId, entries }])).get(treeId) ?? 0;
-        if (next <= seq) throw new Error(`the projection of ${treeId} does not move past ${seq}`);
-        seq = next;
+        for (const page of projectionPages(entries, PAGE_COUNT_MAX)) {
+          const next = (await store.project([{ treeId, entries: page.entries }])).get(treeId) ?? 0;
+          if (next <= seq) throw new Error(`the projection of ${treeId} does not move past ${seq}`);
+          seq = next;
+        }
       }
       this.#reached(treeId, seq);
     } catch (error) {
