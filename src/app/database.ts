@@ -25,17 +25,26 @@ const ANSWER_TIMEOUT_MS = 20_000;
 /** Name of the database in the embedded PostgreSQL. */
 const EMBEDDED_DATABASE = 'budgetd';
 
-/** Opens and migrates. */
-export async function openDatabase(config: ServiceConfig, logger: Logger): Promise<Database> {
+/** Opens and migrates. Throws where an external database does not answer within `answerTimeoutMs`; default 20 s. */
+export async function openDatabase(
+  config: Pick<ServiceConfig, 'databaseUrl' | 'migrationDatabaseUrl' | 'dataDir' | 'postgresPort'>,
+  logger: Logger,
+  answerTimeoutMs?: number,
+): Promise<Database> {
   return config.databaseUrl === undefined
     ? openEmbedded(config, logger)
-    : openExternal(config, config.databaseUrl, logger);
+    : openExternal(config, config.databaseUrl, logger, answerTimeoutMs);
 }
 
-async function openExternal(config: ServiceConfig, databaseUrl: string, logger: Logger): Promise<Database> {
+async function openExternal(
+  config: Pick<ServiceConfig, 'migrationDatabaseUrl'>,
+  databaseUrl: string,
+  logger: Logger,
+  answerTimeoutMs?: number,
+): Promise<Database> {
   const migrationUrl = config.migrationDatabaseUrl ?? databaseUrl;
   logger.lane('info', 'connecting to the database', { host: new URL(migrationUrl).host });
-  await migrateAt(migrationUrl, [loginOf(databaseUrl)]);
+  await migrateAt(migrationUrl, [loginOf(databaseUrl)], answerTimeoutMs);
   return {
     kind: 'external',
     serviceUrl: databaseUrl,
@@ -44,7 +53,10 @@ async function openExternal(config: ServiceConfig, databaseUrl: string, logger: 
   };
 }
 
-async function openEmbedded(config: ServiceConfig, logger: Logger): Promise<Database> {
+async function openEmbedded(
+  config: Pick<ServiceConfig, 'dataDir' | 'postgresPort'>,
+  logger: Logger,
+): Promise<Database> {
   const embedded = await startEmbeddedPostgres({
     dataDir: config.dataDir,
     log: logger.lane,
@@ -83,10 +95,14 @@ export function atEmbeddedDatabase(superuserUrl: string): string {
   return url.href;
 }
 
-async function migrateAt(url: string, serviceLogins: readonly string[]): Promise<void> {
+async function migrateAt(
+  url: string,
+  serviceLogins: readonly string[],
+  answerTimeoutMs = ANSWER_TIMEOUT_MS,
+): Promise<void> {
   const sql = postgres(url, { max: 1, connect_timeout: CONNECT_TIMEOUT_S, onnotice: () => undefined });
   try {
-    await answers(sql, new URL(url));
+    await answers(sql, new URL(url), answerTimeoutMs);
     await migrate(sql, { serviceLogins });
   } finally {
     await sql.end({ timeout: CONNECT_TIMEOUT_S });
@@ -94,10 +110,10 @@ async function migrateAt(url: string, serviceLogins: readonly string[]): Promise
 }
 
 // The driver tries again for ever; a start has to say what is wrong instead.
-async function answers(sql: postgres.Sql, { host }: URL): Promise<void> {
+async function answers(sql: postgres.Sql, { host }: URL, timeoutMs: number): Promise<void> {
   const silence = new AbortController();
-  const silent = sleep(ANSWER_TIMEOUT_MS, undefined, { signal: silence.signal, ref: false }).then(() => {
-    throw new Error(`the database at ${host} did not answer within ${ANSWER_TIMEOUT_MS / 1_000} s`);
+  const silent = sleep(timeoutMs, undefined, { signal: silence.signal }).then(() => {
+    throw new Error(`the database at ${host} did not answer within ${timeoutMs / 1_000} s`);
   });
   const answer = sql`SELECT 1`.then(
     () => undefined,
@@ -109,6 +125,7 @@ async function answers(sql: postgres.Sql, { host }: URL): Promise<void> {
     await Promise.race([answer, silent]);
   } finally {
     silence.abort();
+    // The race has told the one that counted; the other ends unheard.
     silent.catch(() => undefined);
     answer.catch(() => undefined);
   }
