@@ -37,8 +37,9 @@ export function describeLease(c: ContractWorld): void {
     const renewed = await c.store.holdWriterLease('first', '', first.epoch, 0, 60_000);
     expect(renewed.gapMs).toBe(first.gapMs);
     const second = await c.store.holdWriterLease('second', '', undefined, 0, 60_000);
-    expect(second.gapMs).toBeGreaterThanOrEqual(first.gapMs + second.storeNowMs - first.storeNowMs - 1);
+    expect(second.gapMs).toBeGreaterThanOrEqual(first.gapMs + second.storeNowMs - first.storeNowMs - 50);
     const third = await c.store.holdWriterLease('third', '', undefined, 0, 0);
-    expect(third.gapMs).toBeLessThanOrEqual(third.storeNowMs - second.storeNowMs + 1);
+    // Instants within one statement differ by what the machine stalls between them.
+    expect(third.gapMs).toBeLessThanOrEqual(third.storeNowMs - second.storeNowMs + 50);
   });
 }

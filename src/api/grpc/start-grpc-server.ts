@@ -82,7 +82,9 @@ function addService(
 // grpc-js writes a line of its own to standard error before it says that it can't listen, so the port is tried before it.
 function tryPort(host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const probe = createServer();
+    // Clients of a server that was here before may connect meanwhile: one that was let in would wait for ever for an answer,
+    // and this for its end.
+    const probe = createServer((socket) => socket.destroy());
     probe.once('error', (error: NodeJS.ErrnoException) => {
       reject(error.code === 'EADDRINUSE' ? new PortInUseError(host, port) : error);
     });
