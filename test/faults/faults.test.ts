@@ -1,9 +1,9 @@
-// Every fault once, with a seed of this run's own that is printed with a failure; `npm run faults` plays them over and over.
+// Every fault once, with one seed, so that a failure is a change's and not the dice's; `npm run faults` plays other seeds.
 import { describe, it } from 'vitest';
 import { ALL_SCENARIOS } from './all-scenarios.ts';
 import { Random } from './random.ts';
 
-const seed = Number(process.env['FAULTS_SEED'] ?? Date.now() % 1_000_000);
+const seed = Number(process.env['FAULTS_SEED'] ?? 6_000);
 
 // Most of the time they wait for leases and deadlines, so they play side by side.
 describe.concurrent(`faults with FAULTS_SEED=${seed}`, () => {
