@@ -31,11 +31,15 @@ it('a refusal changes nothing', () => {
         run: (driver, command) => {
           driver.recordLapses();
           const before = records(driver.state);
+          const { key } = command;
+          const isRepeat = key !== undefined && driver.state.remembered(key.digest) !== undefined;
           const answer = driver.run(command);
           const only = answer.kind === 'renewals' ? answer.results[0] : answer;
           if (only?.kind !== 'refusal') return answer;
           refusals += 1;
           expect(records(driver.state)).toEqual(before);
+          // A remembered refusal is told again as it was, whatever has changed since.
+          if (isRepeat) return answer;
           const { reason, retryAfterMs, failing = [], unit } = refused(answer);
           // RetryInfo goes with what a wait can cure, and with nothing else that the kernel says: what a reservation holds
           // itself does not come back while it waits.
