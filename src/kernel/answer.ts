@@ -1,5 +1,7 @@
 // Answers of decisions and reads, in the kernel's words; the api puts them on the wire.
 import type { BudgetDef, BudgetState, Counter, LimitDef } from './budget.ts';
+import type { RateDef } from './rate.ts';
+import type { Period, WindowRule } from './window.ts';
 import type { Headroom } from './entry.ts';
 import type { TreeId } from './names.ts';
 import type { Refusal } from './refusal.ts';
@@ -26,7 +28,20 @@ export interface RenewalsAnswer {
 /** One limit with the counter of its current period. */
 export interface LimitStanding {
   readonly limit: LimitDef;
+  readonly rule: WindowRule;
+  /** Amount in the current period: with what was topped up for it. */
+  readonly amountMicros: bigint;
+  /** Sums in the current period; of a rolling window those that count now. */
   readonly counter: Counter;
+  /** The current period; undefined for lifetime and rolling windows. A range outside its time is shown as it stands. */
+  readonly period: Period | undefined;
+}
+
+/** One rate as it stands. */
+export interface RateStanding {
+  readonly rate: RateDef;
+  /** Whole units that may be used at once now. */
+  readonly availableCount: number;
 }
 
 /** A budget with its balances. */
@@ -38,6 +53,8 @@ export interface BudgetAnswer {
   readonly standings: readonly LimitStanding[];
   readonly lifetime: Counter;
   readonly activeCount: number;
+  readonly openChildCount: number;
+  readonly rates: readonly RateStanding[];
   readonly headroom: Headroom;
   /** Path of the suspended budget nearest the root, itself included; empty if none. */
   readonly suspendedBy: string;

@@ -1,16 +1,29 @@
 // What the kernel knows of a budget: its definition, which only edits change, and its counters, which only effects change.
 import type { BudgetPath } from './names.ts';
+import type { RateDef, RateInput, RateLevel } from './rate.ts';
+import type { WindowRule } from './window.ts';
 
 /** What happens to a hold that lapses (DESIGN, promise 5). Judged by the budget that the Reserve named. */
 export type OnExpiry = 'release' | 'charge' | 'charge_started';
 
-/** The rule by which a limit counts. */
-export type WindowRule = { readonly kind: 'lifetime' };
+/** What happens to the cost of a live hold that no ceiling can cover: recorded as overrun, or refused. */
+export type OverrunPolicy = 'record' | 'reject';
 
 /** A rule as numbered within its budget. Number 0 is always the lifetime window, which counts even without a limit. */
 export interface WindowDef {
   readonly no: number;
   readonly rule: WindowRule;
+  /**
+   * First period that it counts. Holds that were admitted before the window was there are in it from this period on. 0 for
+   * lifetime and rolling windows, which count every live hold.
+   */
+  readonly firstPeriodMs: number;
+}
+
+/** What was added to a limit for one period alone. */
+export interface PeriodTopUp {
+  readonly periodMs: number;
+  readonly addMicros: bigint;
 }
 
 /** An amount per window. `no` is unique in the budget and never used again. */
@@ -20,6 +33,57 @@ export interface LimitDef {
   readonly windowNo: number;
   /** Ceiling on settled + held in one period. Range 0 to MICROS_MAX. */
   readonly amountMicros: bigint;
+  /** The last top-up of a calendar limit; it ends with its period. */
+  readonly topUp: PeriodTopUp | undefined;
+}
+
+/** A limit as a request states it. */
+export interface LimitInput {
+  readonly name: string;
+  readonly rule: WindowRule;
+  readonly amountMicros: bigint;
+}
+
+/** Bounds on the form of what happens on a budget and below it. Undefined: none. */
+export interface Shape {
+  /** Largest single reservation, Extends included. */
+  readonly maxReservationMicros: bigint | undefined;
+  /** Most live reservations in the subtree. */
+  readonly maxActive: number | undefined;
+  /** Most children that are not closed. */
+  readonly maxChildren: number | undefined;
+  /** Deepest level below: 1 allows children, 0 none. */
+  readonly maxDepth: number | undefined;
+  /** Longest lease that a Reserve or Renew may ask for. */
+  readonly maxLeaseMs: number | undefined;
+  /** Most Renews of one reservation that move its lease. */
+  readonly maxRenewals: number | undefined;
+  /** Closed by itself once it has had no live hold and no movement for so long. */
+  readonly closeAfterMs: number | undefined;
+}
+
+/** No bounds. */
+export const NO_SHAPE: Shape = {
+  maxReservationMicros: undefined,
+  maxActive: undefined,
+  maxChildren: undefined,
+  maxDepth: undefined,
+  maxLeaseMs: undefined,
+  maxRenewals: undefined,
+  closeAfterMs: undefined,
+};
+
+/** What a budget is made with, by a call or from the template of the budget above it. */
+export interface BudgetTerms {
+  readonly budgetKind: string;
+  readonly uncapped: boolean;
+  readonly limits: readonly LimitInput[];
+  readonly rates: readonly RateInput[];
+  readonly shape: Shape;
+  readonly onExpiry: OnExpiry;
+  readonly overrun: OverrunPolicy;
+  /** Terms of budgets right below that are made by their first granted Reserve. */
+  readonly childTemplate: BudgetTerms | undefined;
 }
 
 /** Labels of a budget, kept in the erasable side table; the journal holds a salted commitment to them. */
@@ -37,7 +101,14 @@ export interface BudgetDef {
   readonly limits: readonly LimitDef[];
   /** Numbers given to limits so far; the next limit takes this plus one. */
   readonly limitNoMax: number;
+  readonly rates: readonly RateDef[];
+  /** Numbers given to windows and rates so far. */
+  readonly windowNoMax: number;
+  readonly rateNoMax: number;
+  readonly shape: Shape;
   readonly onExpiry: OnExpiry;
+  readonly overrun: OverrunPolicy;
+  readonly childTemplate: BudgetTerms | undefined;
   readonly suspended: boolean;
   readonly closed: boolean;
   /** Raised by one with every edit, from 1. */
@@ -49,7 +120,7 @@ export interface BudgetDef {
 /** Sums of one window's period. All in micro-units; none below 0. */
 export interface Counter {
   readonly windowNo: number;
-  /** First millisecond of the period; 0 for lifetime. */
+  /** First millisecond of the period; 0 for lifetime, and for what is held in a rolling window. */
   readonly periodMs: number;
   readonly heldMicros: bigint;
   readonly settledMicros: bigint;
@@ -59,10 +130,18 @@ export interface Counter {
 /** A budget as decisions see it. */
 export interface BudgetState {
   readonly def: BudgetDef;
-  /** The lifetime counter first; others in no order. */
+  /** The lifetime counter first; then those of other windows, one a period, later periods of a window behind earlier ones. */
   readonly counters: readonly Counter[];
+  /** What settled in each step of the rolling windows, oldest first. Nothing is held here. */
+  readonly steps: readonly Counter[];
+  /** Rates that were used; one that was not is full. */
+  readonly rateLevels: readonly RateLevel[];
   /** Live reservations charged to this budget (its own and its descendants'). */
   readonly activeCount: number;
+  /** Budgets right below that were not closed themselves. */
+  readonly openChildCount: number;
+  /** When a counter of this budget moved last; its creation where none has. */
+  readonly movedMs: number;
   /** Labels; empty once erased. */
   readonly labels: Labels;
 }

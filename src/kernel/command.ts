@@ -1,8 +1,10 @@
 // Commands: what a caller (or the reaper) wants of one tree, already validated field by field. The api and the lane
 // build them; only the kernel decides on them.
-import type { Labels, OnExpiry, WindowRule } from './budget.ts';
+import type { BudgetTerms, Labels, LimitInput, OnExpiry, OverrunPolicy, Shape } from './budget.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
+import type { RateInput } from './rate.ts';
 import type { Outcome } from './reservation.ts';
+import type { WindowHistory } from './window-history.ts';
 
 /** An idempotency key as the kernel sees it. */
 export interface CommandKey {
@@ -41,6 +43,11 @@ export interface Reserve extends CommandBase {
   /** 0 to maxMicros. */
   readonly minMicros: bigint;
   readonly ttlMs: number;
+  /** More budgets of the same tree to charge, at most 8; each budget on any of the paths is charged once. */
+  readonly also: readonly BudgetPath[];
+  /** What the work will use of the rates, as its caller says; 0 where it says nothing. */
+  readonly tokens: number;
+  readonly toolCalls: number;
   readonly holder: string;
   readonly dryRun: boolean;
 }
@@ -63,6 +70,8 @@ export interface Settle extends CommandBase {
   readonly keepOpen: boolean;
   /** With keepOpen: the most to hold from now on. */
   readonly retainMicros: bigint | undefined;
+  /** Whether the caller stands by an amount out of all proportion to the hold. */
+  readonly confirmed: boolean;
   readonly outcome: Outcome | undefined;
 }
 
@@ -85,24 +94,13 @@ export interface Renew extends CommandBase {
   readonly renewals: readonly Renewal[];
 }
 
-/** A limit as a request states it. */
-export interface LimitInput {
-  readonly name: string;
-  readonly rule: WindowRule;
-  readonly amountMicros: bigint;
-}
-
 /** Makes a budget; a path of one segment makes its tree. */
-export interface CreateBudget extends CommandBase {
+export interface CreateBudget extends CommandBase, BudgetTerms {
   readonly kind: 'CreateBudget';
   readonly budget: BudgetPath;
-  readonly budgetKind: string;
   readonly owner: string;
   /** Undefined: "USD" for a root, the tree's unit otherwise. */
   readonly unit: string | undefined;
-  readonly uncapped: boolean;
-  readonly limits: readonly LimitInput[];
-  readonly onExpiry: OnExpiry;
 }
 
 /** Edits a budget; an undefined field stays as it is. */
@@ -115,7 +113,14 @@ export interface UpdateBudget extends CommandBase {
   readonly owner: string | undefined;
   readonly uncapped: boolean | undefined;
   readonly limits: readonly LimitInput[] | undefined;
+  readonly rates: readonly RateInput[] | undefined;
+  /** Bounds that change; one that is there and undefined is taken away. */
+  readonly shape: Partial<Shape>;
   readonly onExpiry: OnExpiry | undefined;
+  readonly overrun: OverrunPolicy | undefined;
+  readonly childTemplate: { readonly to: BudgetTerms | undefined } | undefined;
+  /** What windows that this edit brings have to start from; the lane reads it where `neededHistory` asks for it. */
+  readonly history: WindowHistory | undefined;
   /** Whether the labels are replaced by those in `personal` (none there: all removed). */
   readonly replaceLabels: boolean;
 }
@@ -144,6 +149,12 @@ export interface Expire extends CommandBase {
   readonly countMax: number;
 }
 
+/** Closes a budget that has been idle for as long as its `closeAfterMs` says; the reaper's command. */
+export interface CloseIdle extends CommandBase {
+  readonly kind: 'CloseIdle';
+  readonly budget: BudgetPath;
+}
+
 /** Reads a reservation. Appends nothing. */
 export interface GetReservation extends CommandBase {
   readonly kind: 'GetReservation';
@@ -160,7 +171,7 @@ export interface GetBudget extends CommandBase {
 export type ReservationCommand = Extend | Settle | Release | GetReservation;
 
 /** Commands that name one budget by its path. */
-export type BudgetCommand = CreateBudget | UpdateBudget | SwitchBudget | TopUp | GetBudget;
+export type BudgetCommand = CreateBudget | UpdateBudget | SwitchBudget | TopUp | CloseIdle | GetBudget;
 
 /** Every command. */
 export type Command = Reserve | ReservationCommand | Renew | BudgetCommand | Expire;

@@ -6,6 +6,7 @@ import type { Entry, EntryPersonal, Revisions } from './entry.ts';
 import type { ReservationId } from './names.ts';
 import { isJournaled, isRemembered, type Refusal } from './refusal.ts';
 import type { TreeState } from './tree-state.ts';
+import type { Calendar } from './window.ts';
 
 /** Everything that a decision takes from outside. */
 export interface DecideContext {
@@ -15,6 +16,10 @@ export interface DecideContext {
   readonly graceMs: number;
   /** The commitment to personal fields that goes into the journal; the same for the same input. */
   readonly commit: (fields: PersonalFields) => string;
+  /** Finds the periods of calendar windows. */
+  readonly calendar: Calendar;
+  /** A settlement of more than this many times what was granted has to be confirmed; 0: none has to. */
+  readonly implausibleFactor: number;
 }
 
 /** The answer and the entries to append, in order; none for reads, repeats and refusals that judged nothing. */

@@ -1,6 +1,6 @@
 // Journal entries: what was decided, in the past tense, with its effects. `apply` needs nothing but the entry: no policy,
 // no calendar, no clock. The store turns entries into bytes and back without loss.
-import type { Account, BudgetDef, Labels } from './budget.ts';
+import type { Account, BudgetDef, Counter, Labels } from './budget.ts';
 import type { CommandKey, CommandKind } from './command.ts';
 import type { ReservationId } from './names.ts';
 import type { Reason, Refusal } from './refusal.ts';
@@ -49,9 +49,17 @@ export interface EntryBase {
 /** Number and revision of a budget that a decision looked at, root first. */
 export type Revisions = readonly (readonly [budgetNo: number, revision: number])[];
 
+/** A rate that a grant used: how full it is after it, at the entry's time, in units x perMs. */
+export interface RateMove {
+  readonly budgetNo: number;
+  readonly rateNo: number;
+  readonly level: bigint;
+}
+
 /** A hold was placed. */
 export interface Granted extends EntryBase {
   readonly type: 'Granted';
+  readonly rateMoves: readonly RateMove[];
   /** Its personal fields are those of `personal`, and not part of the journal's bytes either. */
   readonly reservation: Reservation;
   readonly minMicros: bigint;
@@ -163,6 +171,8 @@ export interface BudgetChange extends EntryBase {
   readonly addMicros: bigint | undefined;
   /** Why, as the caller said. */
   readonly reason: string;
+  /** Counters that windows new on this budget start with, the steps of rolling ones among them. */
+  readonly opening: readonly Counter[];
 }
 
 /** A request was refused by a decision. No counter moved. */

@@ -1,4 +1,5 @@
 // Refusals: values, never exceptions, with the reasons of the public contract. Also says which of them a key remembers.
+import type { RateKind } from './rate.ts';
 
 /** Every reason that the kernel itself gives (DESIGN, section 5). */
 export type KernelReason =
@@ -10,6 +11,15 @@ export type KernelReason =
   | 'BUDGET_EXHAUSTED'
   | 'CAPACITY_HELD'
   | 'EXCEEDS_LIMIT'
+  | 'RATE_LIMITED'
+  | 'CONCURRENCY_LIMIT'
+  | 'FAN_OUT_LIMIT'
+  | 'MAX_RESERVATION_EXCEEDED'
+  | 'MAX_LEASE_EXCEEDED'
+  | 'DEPTH_LIMIT'
+  | 'WINDOW_CLOSED'
+  | 'OVERRUN_REJECTED'
+  | 'IMPLAUSIBLE_AMOUNT'
   | 'BUDGET_SUSPENDED'
   | 'BUDGET_CLOSED'
   | 'LEASE_EXPIRED'
@@ -30,6 +40,22 @@ export interface FailingLimit {
   readonly limit: string;
   readonly amountMicros: bigint;
   readonly availableMicros: bigint;
+}
+
+/** A rate that fails a request: what is configured, and what was there when it was asked. Units are those of the kind. */
+export interface FailingRate {
+  readonly kind: RateKind;
+  readonly count: number;
+  readonly perMs: number;
+  readonly burst: number;
+  readonly availableCount: number;
+  readonly requestedCount: number;
+}
+
+/** A count or a length that fails a request: most that is allowed, and what was asked for or is there. */
+export interface FailingBound {
+  readonly max: number;
+  readonly observed: number;
 }
 
 /** A field that the state of the tree makes invalid. */
@@ -59,6 +85,8 @@ export interface Refusal {
   readonly retryAfterMs?: number;
   /** Failing limits, tightest first. */
   readonly failing?: readonly FailingLimit[];
+  readonly rate?: FailingRate;
+  readonly bound?: FailingBound;
   readonly fields?: readonly FieldProblem[];
   /** NOT_LEADER: address of the leader, where known. */
   readonly leaderAddress?: string;

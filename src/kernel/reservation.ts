@@ -28,6 +28,8 @@ export interface ReservationFigures {
   readonly reclaimMs: number;
   /** Length of the lease as last asked. */
   readonly ttlMs: number;
+  /** Renews that moved the lease. */
+  readonly renewalCount: number;
   /** When it ended; undefined while ACTIVE. */
   readonly endMs: number | undefined;
   readonly late: boolean;
@@ -42,8 +44,10 @@ export interface Reservation {
   readonly id: ReservationId;
   readonly budgetNo: number;
   readonly budget: BudgetPath;
+  /** More budgets that were named to be charged, as named. */
+  readonly also: readonly BudgetPath[];
   readonly unit: string;
-  /** Every account that this reservation moves, in the periods of its admission; root first. */
+  /** Every account that this reservation moves, in the periods of its admission; budget by budget, nearest the root first. */
   readonly accounts: readonly Account[];
   readonly createMs: number;
   readonly holder: string;

@@ -1,0 +1,71 @@
+// What a window that is new on a budget has to start from: it counts what the journal says since its start, not from the edit
+// on. The kernel says which windows need it; whoever keeps the journal sums it up, and it comes back in the command.
+import type { BudgetState, Counter, LimitInput, WindowDef } from './budget.ts';
+import { type Calendar, oldestStep, sameRule, type WindowRule } from './window.ts';
+
+/** One window whose past is asked for. */
+export interface HistoryNeed {
+  readonly rule: WindowRule;
+  /** Calendar and range windows: sums over reservations admitted from here on. Rolling ones: over what settled from here on. */
+  readonly fromMs: number;
+}
+
+/** Sums of a budget's past at one position of its tree's journal. */
+export interface WindowHistory {
+  /** Sequence of the tree's last entry that is in the sums: they are good for the decision right after it and no other. */
+  readonly seq: number;
+  readonly sums: readonly WindowSum[];
+}
+
+/** What one window has to start from. All in micro-units. */
+export interface WindowSum {
+  readonly rule: WindowRule;
+  /** Held by live reservations: those admitted from `fromMs` on, or all of them in a rolling window. */
+  readonly heldMicros: bigint;
+  readonly settledMicros: bigint;
+  readonly overrunMicros: bigint;
+  /** Rolling windows: settled and overrun by step, oldest first; the two sums above are 0 then. */
+  readonly steps: readonly Pick<Counter, 'periodMs' | 'settledMicros' | 'overrunMicros'>[];
+}
+
+/**
+ * Windows that `limits` would bring to a budget and that have a past to count; none on a budget that never held or settled
+ * anything.
+ */
+export function neededHistory(
+  budget: BudgetState,
+  limits: readonly LimitInput[],
+  nowMs: number,
+  calendar: Calendar,
+): HistoryNeed[] {
+  const [lifetime] = budget.counters;
+  const used = lifetime !== undefined && lifetime.heldMicros + lifetime.settledMicros + lifetime.overrunMicros > 0n;
+  if (!used) return [];
+  const fresh: WindowRule[] = [];
+  for (const { rule } of limits) {
+    const known = budget.def.windows.some((window) => sameRule(window.rule, rule));
+    if (!known && !fresh.some((each) => sameRule(each, rule))) fresh.push(rule);
+  }
+  return fresh.map((rule) => ({ rule, fromMs: firstPeriodOf(rule, nowMs, calendar) || pastOf(rule, nowMs) }));
+}
+
+/** First period that a window counts when it comes to be at `nowMs`: see WindowDef. */
+export function firstPeriodOf(rule: WindowRule, nowMs: number, calendar: Calendar): number {
+  switch (rule.kind) {
+    case 'range':
+      return rule.startMs;
+    case 'calendar':
+      return calendar.period(rule, nowMs).startMs;
+    default:
+      return 0;
+  }
+}
+
+/** The window that a rule is on a budget; undefined where it has none. */
+export function windowOf(windows: readonly WindowDef[], rule: WindowRule): WindowDef | undefined {
+  return windows.find((window) => sameRule(window.rule, rule));
+}
+
+function pastOf(rule: WindowRule, nowMs: number): number {
+  return rule.kind === 'rolling' ? oldestStep(rule, nowMs) : 0;
+}
