@@ -198,7 +198,7 @@ export class TreeState {
     const budget = change === 0 ? undefined : this.#mustMove(budgetNo);
     if (budget === undefined) return;
     budget.openChildCount += change;
-    invariant(budget.openChildCount >= 0, `${budget.def.path} has fewer than no children`);
+    invariant(budget.openChildCount >= 0, `the open children of ${budget.def.path} below 0`);
   }
 
   advance(position: StatePosition): void {
@@ -394,7 +394,7 @@ function moveLifetime(budget: MovingBudget, effect: Effect): void {
   invariant(counter?.windowNo === 0, `budget ${budget.def.path} has no lifetime counter`);
   moveCounter(budget, counter, effect);
   budget.activeCount += effect.active;
-  invariant(budget.activeCount >= 0, `${budget.def.path} has fewer than no live reservations`);
+  invariant(budget.activeCount >= 0, `the live reservations of ${budget.def.path} below 0`);
 }
 
 // Returns whether a counter or a step was made. A period that is not here and is not the latest one is not loaded: its counter
@@ -416,7 +416,9 @@ function moveWindow(budget: MovingBudget, account: Account, effect: Effect): boo
     }
     latestMs = counter.periodMs;
   }
-  if (periodMs <= latestMs || !budget.def.windows.some(({ no }) => no === windowNo)) return false;
+  const { path, windows, windowNoMax } = budget.def;
+  invariant(windowNo <= windowNoMax, `budget ${path} has no counter for window ${windowNo}`);
+  if (periodMs <= latestMs || !windows.some(({ no }) => no === windowNo)) return false;
   const made = { windowNo, periodMs, heldMicros: 0n, settledMicros: 0n, overrunMicros: 0n };
   moveCounter(budget, made, effect);
   budget.counters.push(made);
