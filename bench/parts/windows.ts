@@ -2,7 +2,8 @@
 // windows. Both in one service, in turns, so that the machine's drift hits both.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { BudgetService } from '../../src/gen/budgetd/v1/budget_pb.ts';
-import { CalendarUnit, type LimitSchema, RateKind } from '../../src/gen/budgetd/v1/limit_pb.ts';
+import { CalendarUnit, type LimitSchema } from '../../src/gen/budgetd/v1/limit_pb.ts';
+import { RateKind } from '../../src/gen/budgetd/v1/terms_pb.ts';
 import { callOnce, startBenchService } from '../service.ts';
 import { createTree, leafOf, loadFigure, measure } from './hot-tree.ts';
 import type { Figure, Part } from './part.ts';
