@@ -52,5 +52,5 @@ it('writes down why a Session was turned away', async () => {
   for (const session of sessions) session.stream.end();
   await Promise.all(sessions.map((session) => session.ended));
   // Its place is free as soon as the last one is closed at the server, which the client does not see.
-  await expect.poll(() => caller.once(reserve, portAt(0))).toMatchObject({ kind: 'ok' });
+  await expect.poll(() => caller.once(reserve, portAt(0)), { timeout: 10_000 }).toMatchObject({ kind: 'ok' });
 });

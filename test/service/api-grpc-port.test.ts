@@ -86,13 +86,9 @@ it('answers clients that were waiting for it to come back', async () => {
   const port = await freePort();
   const waiting = Array.from({ length: 20 }, () => healthOn(port));
   // All of them have been refused at least once, and try again by themselves.
-  await expect
-    .poll(() =>
-      waiting.every(
-        ({ client }) => client.getChannel().getConnectivityState(false) === connectivityState.TRANSIENT_FAILURE,
-      ),
-    )
-    .toBe(true);
+  const isRefused = ({ client }: (typeof waiting)[number]) =>
+    client.getChannel().getConnectivityState(false) === connectivityState.TRANSIENT_FAILURE;
+  await expect.poll(() => waiting.every(isRefused), { timeout: 10_000 }).toBe(true);
   (await startOn(port)).setServing(true);
   for (const { answer, client } of waiting) {
     expect(await answer).toBeInstanceOf(Buffer);
