@@ -29,6 +29,7 @@ export function newDef(fresh: NewBudget, terms: BudgetTerms, nowMs: number, cale
     shape: terms.shape,
     onExpiry: terms.onExpiry,
     overrun: terms.overrun,
+    enforcement: terms.enforcement,
     childTemplate: terms.childTemplate,
     suspended: false,
     closed: false,
@@ -59,12 +60,7 @@ type Limits = Pick<BudgetDef, 'windows' | 'windowNoMax' | 'limits' | 'limitNoMax
  * Limits after an edit that states all of them. A limit that keeps its name keeps its number, and a window that keeps its rule
  * keeps its number too: what is used stays used. A window that no limit names any more goes.
  */
-export function limitsAfter(
-  before: Limits,
-  inputs: readonly LimitInput[],
-  nowMs: number,
-  calendar: Calendar,
-): Limits {
+export function limitsAfter(before: Limits, inputs: readonly LimitInput[], nowMs: number, calendar: Calendar): Limits {
   let { limitNoMax, windowNoMax } = before;
   const windows: WindowDef[] = before.windows.filter(
     ({ no, rule }) => no === 0 || inputs.some((input) => sameRule(input.rule, rule)),

@@ -1,4 +1,5 @@
 // What the kernel knows of a budget: its definition, which only edits change, and its counters, which only effects change.
+import type { Enforcement } from './enforcement.ts';
 import type { BudgetPath } from './names.ts';
 import type { RateDef, RateInput, RateLevel } from './rate.ts';
 import type { WindowRule } from './window.ts';
@@ -82,6 +83,7 @@ export interface BudgetTerms {
   readonly shape: Shape;
   readonly onExpiry: OnExpiry;
   readonly overrun: OverrunPolicy;
+  readonly enforcement: Enforcement;
   /** Terms of budgets right below that are made by their first granted Reserve. */
   readonly childTemplate: BudgetTerms | undefined;
 }
@@ -108,6 +110,7 @@ export interface BudgetDef {
   readonly shape: Shape;
   readonly onExpiry: OnExpiry;
   readonly overrun: OverrunPolicy;
+  readonly enforcement: Enforcement;
   readonly childTemplate: BudgetTerms | undefined;
   readonly suspended: boolean;
   readonly closed: boolean;

@@ -33,12 +33,7 @@ export function accountsAt(budgets: readonly BudgetState[], atMs: number, calend
 }
 
 /** What a new reservation on a chain of existing budgets charges; its accounts are shared by all of its period. */
-export function chainCharge(
-  state: TreeState,
-  chain: readonly BudgetState[],
-  atMs: number,
-  calendar: Calendar,
-): Charge {
+export function chainCharge(state: TreeState, chain: readonly BudgetState[], atMs: number, calendar: Calendar): Charge {
   const leaf = chain.at(-1) as BudgetState;
   let known = state.accountsOf(leaf.def.no, atMs);
   if (known === undefined) {

@@ -1,6 +1,7 @@
 // Commands: what a caller (or the reaper) wants of one tree, already validated field by field. The api and the lane
 // build them; only the kernel decides on them.
 import type { BudgetTerms, Labels, LimitInput, OnExpiry, OverrunPolicy, Shape } from './budget.ts';
+import type { Enforcement, Priority } from './enforcement.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
 import type { RateInput } from './rate.ts';
 import type { Outcome } from './reservation.ts';
@@ -33,6 +34,13 @@ export interface CommandBase {
   readonly personal: PersonalFields | undefined;
 }
 
+/** A cheaper way to do the work, for a budget that degrades. */
+export interface Alternative {
+  readonly label: string;
+  /** Range 0 to the maxMicros of its Reserve; granted whole or not at all. */
+  readonly maxMicros: bigint;
+}
+
 /** Places a hold. */
 export interface Reserve extends CommandBase {
   readonly kind: 'Reserve';
@@ -48,6 +56,9 @@ export interface Reserve extends CommandBase {
   /** What the work will use of the rates, as its caller says; 0 where it says nothing. */
   readonly tokens: number;
   readonly toolCalls: number;
+  readonly priority: Priority;
+  /** In the order in which they are tried. */
+  readonly alternatives: readonly Alternative[];
   readonly holder: string;
   readonly dryRun: boolean;
 }
@@ -118,6 +129,7 @@ export interface UpdateBudget extends CommandBase {
   readonly shape: Partial<Shape>;
   readonly onExpiry: OnExpiry | undefined;
   readonly overrun: OverrunPolicy | undefined;
+  readonly enforcement: Partial<Enforcement>;
   readonly childTemplate: { readonly to: BudgetTerms | undefined } | undefined;
   /** What windows that this edit brings have to start from; the lane reads it where `neededHistory` asks for it. */
   readonly history: WindowHistory | undefined;

@@ -65,7 +65,8 @@ export function decideUpdate(state: TreeState, command: UpdateBudget, context: D
   const uncapped = command.uncapped ?? before.uncapped;
   const isCapped = chain.slice(0, -1).some(({ def }) => def.limits.length > 0);
   // An edit of something else is not refused for a limit that was taken away above (docs/semantics.md, "Limits").
-  const namesCap = command.uncapped !== undefined || command.limits !== undefined || command.childTemplate !== undefined;
+  const namesCap =
+    command.uncapped !== undefined || command.limits !== undefined || command.childTemplate !== undefined;
   const childTemplate = command.childTemplate === undefined ? before.childTemplate : command.childTemplate.to;
   const limits = command.limits ?? before.limits;
   const problems = namesCap ? cappingProblems(isCapped, { uncapped, limits, childTemplate }, 'budget') : [];
@@ -81,6 +82,7 @@ export function decideUpdate(state: TreeState, command: UpdateBudget, context: D
     shape: { ...before.shape, ...command.shape },
     onExpiry: command.onExpiry ?? before.onExpiry,
     overrun: command.overrun ?? before.overrun,
+    enforcement: { ...before.enforcement, ...command.enforcement },
     childTemplate,
     revision: before.revision + 1,
     updateMs: context.nowMs,

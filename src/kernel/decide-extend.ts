@@ -3,9 +3,10 @@ import { effectsOf, reservationCharge } from './charge.ts';
 import type { Extend } from './command.ts';
 import { grantable } from './decide-reserve.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse, revisionsOf } from './decision.ts';
+import { binds } from './enforcement.ts';
 import type { Entry } from './entry.ts';
-import { counterRoomMicros, headroomAfter, tightest } from './headroom.ts';
-import { minMicros as least, MICROS_MAX } from './money.ts';
+import { admitted, counterRoomMicros, headroomAfter, tightest } from './headroom.ts';
+import { atLeastZero, minMicros as least, MICROS_MAX } from './money.ts';
 import type { Refusal } from './refusal.ts';
 import { overflowRefusal } from './refuse-money.ts';
 import { admissionRefusal } from './refuse-reserve.ts';
@@ -24,9 +25,13 @@ export function decideExtend(state: TreeState, command: Extend, context: DecideC
   const { figures: before } = reservation;
   const binding = tightest(charge, nowMs);
   const counterRoom = counterRoomMicros(charge, nowMs);
+  const { priority } = reservation;
+  const admittedMicros = admitted(charge, binding, priority, nowMs);
+  const judging = budgets.filter(binds);
   const admission = {
     charge,
-    binding,
+    admittedMicros,
+    priority,
     counterRoomMicros: counterRoom,
     minMicros: command.minMicros,
     ownHeldMicros: before.heldMicros,
@@ -38,7 +43,7 @@ export function decideExtend(state: TreeState, command: Extend, context: DecideC
     endedRefusal(state, reservation) ??
     suspendedRefusal(budgets) ??
     closedRefusal(budgets) ??
-    largestRefusal(budgets, before.grantedMicros, command.minMicros) ??
+    largestRefusal(judging, before.grantedMicros, command.minMicros) ??
     requestOverflow(reservation, command.addMicros) ??
     admissionRefusal(admission, context);
   if (refusal !== undefined) {
@@ -51,8 +56,8 @@ export function decideExtend(state: TreeState, command: Extend, context: DecideC
       budgets,
     });
   }
-  const largestLeft = largestMicros(budgets) - before.grantedMicros;
-  const addedMicros = least(grantable(command.addMicros, binding, counterRoom), largestLeft > 0n ? largestLeft : 0n);
+  const largestLeft = atLeastZero(largestMicros(judging) - before.grantedMicros);
+  const addedMicros = least(grantable(command.addMicros, admittedMicros, counterRoom), largestLeft);
   const figures: ReservationFigures = {
     ...before,
     requestedMicros: before.requestedMicros + command.addMicros,

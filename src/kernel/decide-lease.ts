@@ -4,6 +4,7 @@ import type { ReservationAnswer } from './answer.ts';
 import { effectsOf, reservationCharge } from './charge.ts';
 import type { Expire, Renew, Renewal } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from './decision.ts';
+import { binds } from './enforcement.ts';
 import type { Entry, Lapse, LeaseMove, RefusedRenewal } from './entry.ts';
 import { headroomAfter, tightest } from './headroom.ts';
 import { isJournaled, type Refusal } from './refusal.ts';
@@ -61,8 +62,8 @@ function renewOne(
     leaseRefusal(state, reservation, context.nowMs) ??
     endedRefusal(state, reservation) ??
     suspendedRefusal(charge.budgets) ??
-    leaseLengthRefusal(charge.budgets, renewal.ttlMs) ??
-    renewalCountRefusal(charge.budgets, reservation);
+    leaseLengthRefusal(charge.budgets.filter(binds), renewal.ttlMs) ??
+    renewalCountRefusal(charge.budgets.filter(binds), reservation);
   if (refusal !== undefined) return refusal;
   const { figures: before } = reservation;
   const expireMs = Math.max(before.expireMs, context.nowMs + renewal.ttlMs);

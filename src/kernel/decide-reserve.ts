@@ -3,58 +3,127 @@ import type { BudgetState } from './budget.ts';
 import { effectsOf } from './charge.ts';
 import type { Reserve } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse, revisionsOf } from './decision.ts';
+import { asEnforced, binds, isSpecial } from './enforcement.ts';
 import type { BudgetChange, Entry } from './entry.ts';
-import { counterRoomMicros, headroomAfter, type LimitRoom, tightest } from './headroom.ts';
+import { admitted, counterRoomMicros, headroomAfter, type LimitRoom, tightest } from './headroom.ts';
 import { invariant } from './invariant.ts';
 import { atLeastZero, minMicros as least } from './money.ts';
+import type { Refusal } from './refusal.ts';
 import { type RateRoom, rateMoves, rateRooms } from './refuse-rate.ts';
 import { admissionRefusal, reserveShapeRefusal } from './refuse-reserve.ts';
 import { largestMicros } from './refuse-shape.ts';
 import { closedRefusal, suspendedRefusal } from './refuse-state.ts';
 import { type RequestedCharge, requestedCharge } from './requested-charge.ts';
-import type { ReservationFigures } from './reservation.ts';
+import type { ReservationFigures, Shadow } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
 
-/** Decides a Reserve: existence, suspended, closed, shape, never fits, rates, concurrency, money. */
+/**
+ * Decides a Reserve: existence, suspended, closed, shape, never fits, rates, concurrency, money. Where there is no money, and the
+ * budget that has none says so, the first of the alternatives that fits is granted instead.
+ */
 export function decideReserve(state: TreeState, command: Reserve, context: DecideContext): Decision {
   const charge = requestedCharge(state, command, context);
   if ('reason' in charge) return answerOnly(charge);
-  const { budgets } = charge;
-  const { nowMs } = context;
-  const binding = tightest(charge, nowMs);
-  const counterRoom = counterRoomMicros(charge, nowMs);
-  const rates = rateRooms(budgets, { requests: 1, tokens: command.tokens, toolCalls: command.toolCalls }, nowMs);
-  const admission = {
-    charge,
-    binding,
-    counterRoomMicros: counterRoom,
-    minMicros: command.minMicros,
-    ownHeldMicros: undefined,
-    rates,
-    slotsOf: budgets,
-  };
-  const refusal =
-    suspendedRefusal(budgets) ??
-    closedRefusal(budgets) ??
-    reserveShapeRefusal(charge, command, nowMs) ??
-    admissionRefusal(admission, context);
-  if (refusal !== undefined) {
-    return refuse(state, command, context, refusal, {
-      budget: command.budget,
-      maxMicros: command.maxMicros,
-      minMicros: command.minMicros,
-      holder: command.holder,
-      budgets: charge.made.length === 0 ? budgets : budgets.filter(({ def }) => state.budget(def.no) !== undefined),
-    });
+  const asked = admit(charge, command, context);
+  if (asked.kind === 'grant') return granted(state, command, context, charge, asked);
+  if (degrades(charge, asked)) {
+    for (const { label, maxMicros } of command.alternatives) {
+      const cheaper = { ...command, maxMicros, minMicros: maxMicros };
+      const outcome = admit(charge, cheaper, context);
+      if (outcome.kind === 'grant') return granted(state, cheaper, context, charge, { ...outcome, alternative: label });
+    }
   }
-  const grantedMicros = least(grantable(command.maxMicros, binding, counterRoom), largestMicros(budgets));
-  return granted(state, command, context, charge, { grantedMicros, binding, rates });
+  return refuse(state, command, context, asked, {
+    budget: command.budget,
+    maxMicros: command.maxMicros,
+    minMicros: command.minMicros,
+    holder: command.holder,
+    budgets: charge.budgets.filter(({ def }) => state.budget(def.no) !== undefined),
+  });
 }
 
+const MONEY_REASONS: ReadonlySet<string> = new Set(['EXCEEDS_LIMIT', 'BUDGET_EXHAUSTED', 'CAPACITY_HELD']);
+
+// The binding budget's word counts.
+function degrades({ budgets }: RequestedCharge, { reason, budget, limit }: Refusal): boolean {
+  if (!MONEY_REASONS.has(reason) || limit === undefined) return false;
+  return budgets.some(({ def }) => def.path === budget && def.enforcement.onExhaustion === 'degrade');
+}
+
+/** What can be granted, and what goes with it. */
 interface Grant {
+  readonly kind: 'grant';
   readonly grantedMicros: bigint;
   readonly binding: LimitRoom | undefined;
   readonly rates: readonly RateRoom[];
+  readonly shadow: Shadow | undefined;
+  readonly alternative: string;
+}
+
+function admit(charge: RequestedCharge, command: Reserve, context: DecideContext): Grant | Refusal {
+  const { budgets } = charge;
+  const { nowMs } = context;
+  const isPlain = !isSpecial(budgets);
+  const binding = tightest(charge, nowMs);
+  const counterRoom = counterRoomMicros(charge, nowMs);
+  const use = { requests: 1, tokens: command.tokens, toolCalls: command.toolCalls };
+  const rates = rateRooms(budgets, use, nowMs);
+  const admittedMicros = admitted(charge, binding, command.priority, nowMs);
+  const judging = isPlain ? budgets : budgets.filter(binds);
+  const refusal =
+    suspendedRefusal(budgets) ??
+    closedRefusal(budgets) ??
+    judge({ charge, judging, rates, admittedMicros, counterRoom }, command, context);
+  if (refusal !== undefined) return refusal;
+  const largest = largestMicros(judging);
+  return {
+    kind: 'grant',
+    grantedMicros: least(grantable(command.maxMicros, admittedMicros, counterRoom), largest),
+    binding,
+    rates,
+    shadow: isPlain ? undefined : shadowOf({ charge, judging, rates, admittedMicros, counterRoom }, command, context),
+    alternative: '',
+  };
+}
+
+interface Standing {
+  readonly charge: RequestedCharge;
+  /** Budgets whose bounds bind. */
+  readonly judging: readonly BudgetState[];
+  readonly rates: readonly RateRoom[];
+  readonly admittedMicros: bigint | undefined;
+  readonly counterRoom: bigint;
+}
+
+function judge(standing: Standing, command: Reserve, context: DecideContext): Refusal | undefined {
+  const { charge, judging, rates, admittedMicros, counterRoom } = standing;
+  const admission = {
+    charge,
+    admittedMicros,
+    priority: command.priority,
+    counterRoomMicros: counterRoom,
+    minMicros: command.minMicros,
+    ownHeldMicros: undefined,
+    rates: judging === charge.budgets ? rates : rates.filter(({ budget }) => judging.includes(budget)),
+    slotsOf: judging,
+  };
+  return (
+    reserveShapeRefusal({ ...charge, budgets: judging }, command, context.nowMs) ?? admissionRefusal(admission, context)
+  );
+}
+
+// The same judgement with every budget enforcing.
+function shadowOf(standing: Standing, command: Reserve, context: DecideContext): Shadow | undefined {
+  const { charge, counterRoom } = standing;
+  const judging = asEnforced(charge.budgets);
+  const enforced = { ...charge, budgets: judging };
+  const use = { requests: 1, tokens: command.tokens, toolCalls: command.toolCalls };
+  const rates = rateRooms(judging, use, context.nowMs);
+  const admittedMicros = admitted(enforced, tightest(enforced, context.nowMs), command.priority, context.nowMs);
+  const refusal = judge({ charge: enforced, judging, rates, admittedMicros, counterRoom }, command, context);
+  if (refusal === undefined) return undefined;
+  const mode = charge.budgets.find(({ def }) => def.path === refusal.budget)?.def.enforcement.mode ?? 'enforce';
+  return { mode, reason: refusal.reason, budget: refusal.budget ?? '' };
 }
 
 function granted(
@@ -62,7 +131,7 @@ function granted(
   command: Reserve,
   context: DecideContext,
   charge: RequestedCharge,
-  { grantedMicros, binding, rates }: Grant,
+  { grantedMicros, binding, rates, shadow, alternative }: Grant,
 ): Decision {
   const { named, accounts } = charge;
   const headroom = headroomAfter(charge, context.nowMs, binding, grantedMicros);
@@ -74,6 +143,9 @@ function granted(
     unit: named.def.unit,
     accounts,
     createMs: context.nowMs,
+    priority: command.priority,
+    alternative,
+    shadow,
     holder: command.holder,
     actingFor: command.personal?.actingFor ?? '',
     labels: command.personal?.labels ?? [],
@@ -155,8 +227,8 @@ function newFigures(command: Reserve, context: DecideContext, grantedMicros: big
   };
 }
 
-/** The most that can be granted of `maxMicros`: what the tightest limit and the counters themselves leave. */
-export function grantable(maxMicros: bigint, binding: LimitRoom | undefined, counterRoom: bigint): bigint {
+/** The most that can be granted of `maxMicros`: what the limits admit and the counters themselves leave. */
+export function grantable(maxMicros: bigint, admittedMicros: bigint | undefined, counterRoom: bigint): bigint {
   const fits = least(maxMicros, counterRoom);
-  return binding === undefined ? fits : least(fits, atLeastZero(binding.roomMicros));
+  return admittedMicros === undefined ? fits : least(fits, atLeastZero(admittedMicros));
 }

@@ -1,15 +1,17 @@
 // Settle and Release: the two commands that end a hold. No spend is lost here (DESIGN, promise 5): what was really spent
 // is covered as far as the least available over all levels reaches, and the rest is kept apart as overrun.
-import { type Charge, effectsOf, type Movement, reservationCharge, stepCounts } from './charge.ts';
+import { type Charge, effectsOf, type Movement, reservationCharge } from './charge.ts';
 import type { Release, Settle } from './command.ts';
+import { coveredLate, coveredLive } from './coverage.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from './decision.ts';
+import { binds } from './enforcement.ts';
 import type { Released, Settled } from './entry.ts';
-import { availableMicros, counterRoomMicros, headroomAfter, leastBy, type LimitRoom, limitRooms, tightest } from './headroom.ts';
+import { availableMicros, counterRoomMicros, headroomAfter, leastBy, limitRooms, tightest } from './headroom.ts';
 import { invariant } from './invariant.ts';
 import { atLeastZero, minMicros as least } from './money.ts';
 import { labelsAfter } from './records-after.ts';
 import type { Refusal } from './refusal.ts';
-import { type Ask, failingRooms, overflowRefusal, recoveryMs, refusalOf } from './refuse-money.ts';
+import { type Ask, overflowRefusal, recoveryMs, refusalOf } from './refuse-money.ts';
 import { withRetry } from './refuse-reserve.ts';
 import { implausibleRefusal } from './refuse-shape.ts';
 import { endedRefusal, reservationNotFound } from './refuse-state.ts';
@@ -35,9 +37,10 @@ export function decideSettle(state: TreeState, command: Settle, context: DecideC
   if (early !== undefined) return refuse(state, command, context, early, request);
   const charge = reservationCharge(state, reservation, context.calendar);
   const binding = tightest(charge, context.nowMs);
+  const { figures } = reservation;
   const settlement = late
-    ? settleLate(reservation.figures, command, context, roomForLate(charge, reservation.figures, command, context))
-    : settleLive(reservation.figures, command, context, binding);
+    ? settleLate(charge, figures, command, context)
+    : settleLive(figures, command, context, coveredLive(charge, binding, figures.heldMicros, context.nowMs));
   const usedMicros = settlement.heldMicros + settlement.settledMicros + settlement.overrunMicros;
   const counterRoom = counterRoomMicros(charge, context.nowMs);
   const refusal =
@@ -103,16 +106,13 @@ function settleLive(
   before: ReservationFigures,
   command: Settle,
   context: DecideContext,
-  binding: LimitRoom | undefined,
+  coverMicros: bigint | undefined,
 ): Settlement {
   const actualMicros = command.actualMicros ?? before.heldMicros;
-  const fromHoldMicros = least(actualMicros, before.heldMicros);
-  const pastHoldMicros = actualMicros - fromHoldMicros;
-  const pastCoveredMicros = covered(pastHoldMicros, binding?.roomMicros);
-  const restMicros = before.heldMicros - fromHoldMicros;
+  const restMicros = before.heldMicros - least(actualMicros, before.heldMicros);
   const keptMicros = command.keepOpen ? least(restMicros, command.retainMicros ?? restMicros) : 0n;
-  const settledMicros = fromHoldMicros + pastCoveredMicros;
-  const overrunMicros = pastHoldMicros - pastCoveredMicros;
+  const settledMicros = atMost(actualMicros, coverMicros);
+  const overrunMicros = actualMicros - settledMicros;
   return {
     heldMicros: keptMicros - before.heldMicros,
     settledMicros,
@@ -133,50 +133,22 @@ function settleLive(
   };
 }
 
-// A part replaces as much of the estimate as it costs; the last settlement replaces what is left of it.
-function replacedMicrosOf(before: ReservationFigures, command: Settle): bigint {
-  const actualMicros = command.actualMicros ?? before.lapsedHeldMicros;
-  return command.keepOpen ? least(actualMicros, before.estimatedMicros) : before.estimatedMicros;
-}
-
-// The least room there is once the estimate is taken out. In a rolling window it may have left the count by itself already.
-function roomForLate(
-  charge: Charge,
-  before: ReservationFigures,
-  command: Settle,
-  { nowMs }: DecideContext,
-): bigint | undefined {
-  const replacedMicros = replacedMicrosOf(before, command);
-  const lapsedMs = before.endMs ?? nowMs;
-  let least: bigint | undefined;
-  for (const { account, roomMicros } of limitRooms(charge, nowMs)) {
-    const rolling = account.windowNo !== 0 && account.periodMs === 0;
-    const counts = !rolling || stepCounts(charge.budgets, account, lapsedMs, nowMs);
-    const room = counts ? roomMicros + replacedMicros : roomMicros;
-    if (least === undefined || room < least) least = room;
-  }
-  return least;
-}
-
 // The hold has gone back already. An estimate made at the lapse is taken out first, then the cost is covered as far as
 // what is available reaches.
-function settleLate(
-  before: ReservationFigures,
-  command: Settle,
-  context: DecideContext,
-  roomMicros: bigint | undefined,
-): Settlement {
+function settleLate(charge: Charge, before: ReservationFigures, command: Settle, context: DecideContext): Settlement {
   const actualMicros = command.actualMicros ?? before.lapsedHeldMicros;
-  const replacedMicros = replacedMicrosOf(before, command);
+  // A part replaces as much of the estimate as it costs; the last settlement replaces what is left of it.
+  const replacedMicros = command.keepOpen ? least(actualMicros, before.estimatedMicros) : before.estimatedMicros;
   const leftMicros = before.estimatedMicros - replacedMicros;
-  const coveredMicros = covered(actualMicros, roomMicros);
+  const lapsedMs = before.endMs ?? context.nowMs;
+  const coveredMicros = atMost(actualMicros, coveredLate(charge, replacedMicros, lapsedMs, context.nowMs));
   const overrunMicros = actualMicros - coveredMicros;
   invariant(before.heldMicros === 0n, 'a lapsed reservation holds nothing');
   return {
     heldMicros: 0n,
     settledMicros: coveredMicros - replacedMicros,
     overrunMicros,
-    replaces: { micros: replacedMicros, atMs: before.endMs ?? context.nowMs },
+    replaces: { micros: replacedMicros, atMs: lapsedMs },
     figures: {
       ...before,
       state: command.keepOpen ? 'EXPIRED' : 'SETTLED',
@@ -196,9 +168,8 @@ function settleLate(
   };
 }
 
-// `roomMicros`: what the tightest limit leaves; undefined where no limit applies.
-function covered(costMicros: bigint, roomMicros: bigint | undefined): bigint {
-  return roomMicros === undefined ? costMicros : least(costMicros, atLeastZero(roomMicros));
+function atMost(costMicros: bigint, coverMicros: bigint | undefined): bigint {
+  return coverMicros === undefined ? costMicros : least(costMicros, coverMicros);
 }
 
 function movementOf(reservation: Reservation, settlement: Settlement): Movement {
@@ -217,13 +188,16 @@ function overrunRefusal(
 ): Refusal | undefined {
   const { figures } = reservation;
   if (overrunMicros === 0n || figures.state !== 'ACTIVE') return undefined;
-  const rejecting = charge.budgets.find(({ def }) => def.overrun === 'reject');
+  const rejecting = charge.budgets.find((budget) => budget.def.overrun === 'reject' && binds(budget));
   if (rejecting === undefined) return undefined;
   const pastHoldMicros = (command.actualMicros ?? figures.heldMicros) - figures.heldMicros;
-  const ask: Ask = { minMicros: pastHoldMicros, ownHeldMicros: figures.heldMicros, ...context };
-  const failing = failingRooms(limitRooms(charge, context.nowMs), ask);
+  const { heldMicros: ownHeldMicros } = figures;
+  const ask: Ask = { minMicros: pastHoldMicros, priority: reservation.priority, ownHeldMicros, ...context };
+  // Kept capacity is no bound for what is spent already.
+  const rooms = limitRooms(charge, context.nowMs).filter(({ budget }) => binds(budget));
+  const failing = rooms.filter((room) => availableMicros(room) < pastHoldMicros);
   const why = `the cost passes the hold by more than is available, and ${rejecting.def.path} takes no overrun`;
-  const refusal = refusalOf('OVERRUN_REJECTED', why, leastBy(failing, availableMicros), failing, pastHoldMicros);
+  const refusal = refusalOf('OVERRUN_REJECTED', why, leastBy(failing, availableMicros), failing, ask);
   return withRetry(
     refusal,
     failing.map((room) => recoveryMs(room, ask)),

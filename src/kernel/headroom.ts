@@ -2,6 +2,7 @@
 // amount - settled - held - overrun (DESIGN, "available"). The only place where a ceiling is compared with what is used.
 import type { Account, BudgetState, Counter, LimitDef } from './budget.ts';
 import type { Charge } from './charge.ts';
+import { isSpecial, leewayMicros, type Priority } from './enforcement.ts';
 import type { Headroom } from './entry.ts';
 import { atLeastZero, MICROS_MAX } from './money.ts';
 import { rollingSpend } from './rolling-spend.ts';
@@ -37,6 +38,30 @@ export function tightest(charge: Charge, nowMs: number): LimitRoom | undefined {
   let least: LimitRoom | undefined;
   eachLimit(charge, nowMs, (room) => {
     if (least === undefined || room.roomMicros < least.roomMicros) least = room;
+  });
+  return least;
+}
+
+/** What a request of a class can have of a limit: what is left of it, with the budget's leeway. Below 0 where past it. */
+export function admissibleMicros(room: LimitRoom, priority: Priority): bigint {
+  return room.roomMicros + leewayMicros(room.budget, priority);
+}
+
+/**
+ * The least that the limits of a charge admit for a request of a class; undefined where no limit applies. `binding`: their
+ * tightest limit, which says it all in the usual case.
+ */
+export function admitted(
+  charge: Charge,
+  binding: LimitRoom | undefined,
+  priority: Priority,
+  nowMs: number,
+): bigint | undefined {
+  if (binding === undefined || !isSpecial(charge.budgets)) return binding?.roomMicros;
+  let least: bigint | undefined;
+  eachLimit(charge, nowMs, (room) => {
+    const admits = admissibleMicros(room, priority);
+    if (least === undefined || admits < least) least = admits;
   });
   return least;
 }

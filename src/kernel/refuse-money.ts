@@ -1,5 +1,6 @@
 // The money part of a refusal: which reason wins, which limit is named, whether waiting can help (DESIGN, section 5).
-import { availableMicros, type LimitRoom, leastBy } from './headroom.ts';
+import { leewayMicros, type Priority } from './enforcement.ts';
+import { admissibleMicros, type LimitRoom, leastBy } from './headroom.ts';
 import { invariant } from './invariant.ts';
 import { atLeastZero } from './money.ts';
 import type { FailingLimit, Refusal } from './refusal.ts';
@@ -16,6 +17,7 @@ const FAILING_COUNT_MAX = 16;
 /** What an amount is asked for with. */
 export interface Ask {
   readonly minMicros: bigint;
+  readonly priority: Priority;
   /**
    * What the reservation that asks for more holds itself, at every level; undefined for a Reserve. Waiting does not give that
    * back, and a window that turns does not help it: it stays in its own periods.
@@ -25,47 +27,53 @@ export interface Ask {
   readonly calendar: Calendar;
 }
 
-/** Limits whose room is below the least that is asked for, nearest the root first. */
-export function failingRooms(rooms: readonly LimitRoom[], { minMicros }: Ask): LimitRoom[] {
-  return rooms.filter((room) => availableMicros(room) < minMicros);
+/** Limits that admit less than the least that is asked for, nearest the root first. */
+export function failingRooms(rooms: readonly LimitRoom[], { minMicros, priority }: Ask): LimitRoom[] {
+  return rooms.filter((room) => atLeastZero(admissibleMicros(room, priority)) < minMicros);
 }
 
 /** EXCEEDS_LIMIT where the least asked for is above a whole amount; undefined where it is not. */
-export function neverFitsRefusal(failing: readonly LimitRoom[], { minMicros }: Ask): Refusal | undefined {
-  const never = failing.filter((room) => room.amountMicros < minMicros);
+export function neverFitsRefusal(failing: readonly LimitRoom[], ask: Ask): Refusal | undefined {
+  const whole = (room: LimitRoom): bigint => room.amountMicros + leewayMicros(room.budget, ask.priority);
+  const never = failing.filter((room) => whole(room) < ask.minMicros);
   if (never.length === 0) return undefined;
-  const named = leastBy(never, (room) => room.amountMicros);
-  return refusalOf('EXCEEDS_LIMIT', 'it can never fit: more than the whole amount', named, failing, minMicros);
+  const named = leastBy(never, whole);
+  return refusalOf('EXCEEDS_LIMIT', 'it can never fit: more than the whole amount', named, failing, ask);
 }
 
 /** Exhausted before held; undefined where no limit fails. Without RetryInfo: see recoveryMs. */
 export function moneyRefusal(failing: readonly LimitRoom[], ask: Ask): Refusal | undefined {
   if (failing.length === 0) return undefined;
-  const { minMicros, ownHeldMicros = 0n } = ask;
-  const exhausted = failing.filter((room) => atLeastZero(room.unspentMicros) < minMicros);
+  const { minMicros, priority, ownHeldMicros = 0n } = ask;
+  const available = (room: LimitRoom): bigint => availableTo(room, ask);
+  const unspent = (room: LimitRoom): bigint => room.unspentMicros + leewayMicros(room.budget, priority);
+  const exhausted = failing.filter((room) => atLeastZero(unspent(room)) < minMicros);
   if (exhausted.length > 0) {
-    const named = leastBy(exhausted, availableMicros);
-    return refusalOf('BUDGET_EXHAUSTED', 'what is spent leaves less than is needed', named, failing, minMicros);
+    const named = leastBy(exhausted, available);
+    return refusalOf('BUDGET_EXHAUSTED', 'what is spent leaves less than is needed', named, failing, ask);
   }
-  const named = leastBy(failing, availableMicros);
-  const byItself = failing.some((room) => room.unspentMicros - ownHeldMicros < minMicros);
-  const why = byItself ? 'it would fit but for live holds, its own among them' : 'it would fit but for live holds';
-  return refusalOf('CAPACITY_HELD', why, named, failing, minMicros);
+  const named = leastBy(failing, available);
+  const byItself = failing.some((room) => unspent(room) - ownHeldMicros < minMicros);
+  const why = byItself
+    ? 'it would fit but for live holds, its own among them'
+    : 'it would fit but for what is held or kept';
+  return refusalOf('CAPACITY_HELD', why, named, failing, ask);
 }
 
 /** How long until waiting may have made room under a failing limit, in milliseconds; undefined: waiting does not help. */
 export function recoveryMs(room: LimitRoom, ask: Ask): number | undefined {
-  const { minMicros, ownHeldMicros = 0n, nowMs, calendar } = ask;
-  if (room.unspentMicros - ownHeldMicros >= minMicros) return HELD_RETRY_MS;
+  const { minMicros, priority, ownHeldMicros = 0n, nowMs, calendar } = ask;
+  const leeway = leewayMicros(room.budget, priority);
+  if (room.unspentMicros + leeway - ownHeldMicros >= minMicros) return HELD_RETRY_MS;
   const window = room.budget.def.windows.find(({ no }) => no === room.limit.windowNo);
   const isNew = ask.ownHeldMicros === undefined;
   switch (window?.rule.kind) {
     case 'calendar':
       // What was topped up ends with the period.
-      if (!isNew || room.limit.amountMicros < minMicros) return undefined;
+      if (!isNew || room.limit.amountMicros + leeway < minMicros) return undefined;
       return calendar.period(window.rule, nowMs).endMs - nowMs;
     case 'rolling': {
-      const left = room.amountMicros - ownHeldMicros - minMicros;
+      const left = room.amountMicros + leeway - ownHeldMicros - minMicros;
       const freeMs = rollingFreeMs(room.budget.steps, window.no, window.rule, nowMs, left);
       return freeMs === undefined ? undefined : Math.max(freeMs - nowMs, 1);
     }
@@ -93,11 +101,12 @@ export function refusalOf(
   why: string,
   named: LimitRoom | undefined,
   failing: readonly LimitRoom[],
-  requestedMicros: bigint,
+  ask: Ask,
 ): Refusal {
   invariant(named !== undefined, 'a money refusal names a limit');
   const { path: budget, unit } = named.budget.def;
-  const available = availableMicros(named);
+  const available = availableTo(named, ask);
+  const requestedMicros = ask.minMicros;
   return {
     kind: 'refusal',
     reason,
@@ -107,16 +116,24 @@ export function refusalOf(
     unit,
     availableMicros: available,
     requestedMicros,
-    failing: failing.map(failingLimit).sort(byAvailable).slice(0, FAILING_COUNT_MAX),
+    failing: failing
+      .map((room) => failingLimit(room, ask))
+      .sort(byAvailable)
+      .slice(0, FAILING_COUNT_MAX),
   };
 }
 
-function failingLimit(room: LimitRoom): FailingLimit {
+/** What a limit has for a request. */
+function availableTo(room: LimitRoom, { priority }: Ask): bigint {
+  return atLeastZero(admissibleMicros(room, priority));
+}
+
+function failingLimit(room: LimitRoom, ask: Ask): FailingLimit {
   return {
     budget: room.budget.def.path,
     limit: room.limit.name,
     amountMicros: room.amountMicros,
-    availableMicros: availableMicros(room),
+    availableMicros: availableTo(room, ask),
   };
 }
 

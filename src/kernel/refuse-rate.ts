@@ -1,6 +1,7 @@
 // Rates and slots: refusals of a Reserve for how often and how many at once, and what a granted one uses of the rates.
 import type { BudgetState } from './budget.ts';
 import type { RateMove } from './entry.ts';
+import { atLeastZero } from './money.ts';
 import { fillMs, levelAt, type RateDef, type RateUse, rateCost, unitsAt } from './rate.ts';
 import type { Refusal } from './refusal.ts';
 import { HELD_RETRY_MS } from './refuse-money.ts';
@@ -52,7 +53,11 @@ export function waitMs({ rate, level, cost }: RateRoom): number {
   return fillMs(rate, level, cost);
 }
 
-function rateRefusal(reason: 'EXCEEDS_LIMIT' | 'RATE_LIMITED', why: string, { budget, rate, level, cost }: RateRoom): Refusal {
+function rateRefusal(
+  reason: 'EXCEEDS_LIMIT' | 'RATE_LIMITED',
+  why: string,
+  { budget, rate, level, cost }: RateRoom,
+): Refusal {
   const { kind, count, perMs, burst } = rate;
   const availableCount = unitsAt(rate, level);
   return {
@@ -66,12 +71,12 @@ function rateRefusal(reason: 'EXCEEDS_LIMIT' | 'RATE_LIMITED', why: string, { bu
   };
 }
 
-/** How full the rates are after a request that they hold. */
+/** How full the rates are after a request; empty where a budget that only watches let more pass than a rate held. */
 export function rateMoves(rooms: readonly RateRoom[]): RateMove[] {
   return rooms.map(({ budget, rate, level, cost }) => ({
     budgetNo: budget.def.no,
     rateNo: rate.no,
-    level: level - BigInt(cost) * BigInt(rate.perMs),
+    level: atLeastZero(level - BigInt(cost) * BigInt(rate.perMs)),
   }));
 }
 

@@ -3,7 +3,8 @@
 import type { BudgetState } from './budget.ts';
 import { type Charge, depthOf } from './charge.ts';
 import type { DecideContext } from './decision.ts';
-import { type LimitRoom, limitRooms } from './headroom.ts';
+import type { Priority } from './enforcement.ts';
+import { limitRooms } from './headroom.ts';
 import { atLeastZero } from './money.ts';
 import type { Refusal } from './refusal.ts';
 import { type Ask, failingRooms, moneyRefusal, neverFitsRefusal, overflowRefusal, recoveryMs } from './refuse-money.ts';
@@ -52,8 +53,9 @@ function growthRefusal(budgets: readonly BudgetState[], made: RequestedCharge['m
 /** What a request asks of the limits, rates and slots of a charge. */
 export interface Admission {
   readonly charge: Charge;
-  /** The limit with the least room; undefined where no limit applies. */
-  readonly binding: LimitRoom | undefined;
+  /** The least that the limits admit; undefined where no limit applies. */
+  readonly admittedMicros: bigint | undefined;
+  readonly priority: Priority;
   readonly counterRoomMicros: bigint;
   readonly minMicros: bigint;
   /** Held by the reservation that asks for more; undefined for a Reserve. */
@@ -65,13 +67,13 @@ export interface Admission {
 
 /** Never fits, rates, concurrency, money; undefined where it fits. */
 export function admissionRefusal(admission: Admission, context: DecideContext): Refusal | undefined {
-  const { charge, binding, minMicros, rates, slotsOf } = admission;
+  const { charge, admittedMicros, minMicros, priority, rates, slotsOf } = admission;
   // Where the tightest limit has room all of them have: the usual case looks no further.
-  const fits = binding === undefined || atLeastZero(binding.roomMicros) >= minMicros;
+  const fits = admittedMicros === undefined || atLeastZero(admittedMicros) >= minMicros;
   const rateFailing = rates.length === 0 ? rates : rates.filter(rateFails);
   const full = fullBudgets(slotsOf);
   if (fits && rateFailing.length === 0 && full.length === 0) return overflow(admission);
-  const ask: Ask = { minMicros, ownHeldMicros: admission.ownHeldMicros, ...context };
+  const ask: Ask = { minMicros, priority, ownHeldMicros: admission.ownHeldMicros, ...context };
   const failing = fits ? [] : failingRooms(limitRooms(charge, context.nowMs), ask);
   const never = neverFitsRefusal(failing, ask) ?? aboveBurstRefusal(rates);
   if (never !== undefined) return never;

@@ -74,7 +74,9 @@ export function renewalCountRefusal(budgets: readonly BudgetState[], reservation
 
 /** DEPTH_LIMIT where a budget of `depth` segments is deeper than one above it allows. `above`: root first. */
 export function depthRefusal(above: readonly BudgetState[], depth: number): Refusal | undefined {
-  let named: { readonly budget: string; readonly left: number; readonly max: number; readonly levels: number } | undefined;
+  let named:
+    | { readonly budget: string; readonly left: number; readonly max: number; readonly levels: number }
+    | undefined;
   above.forEach(({ def }, index) => {
     const max = def.shape.maxDepth;
     const levels = depth - (index + 1);
@@ -92,7 +94,13 @@ export function fanOutRefusal({ def }: BudgetState, openChildCount: number): Ref
   const max = def.shape.maxChildren;
   if (max === undefined || openChildCount < max) return undefined;
   const message = `budget ${def.path} has ${openChildCount} open children and may have ${max}`;
-  return { kind: 'refusal', reason: 'FAN_OUT_LIMIT', message, budget: def.path, bound: { max, observed: openChildCount } };
+  return {
+    kind: 'refusal',
+    reason: 'FAN_OUT_LIMIT',
+    message,
+    budget: def.path,
+    bound: { max, observed: openChildCount },
+  };
 }
 
 /** WINDOW_CLOSED where a fixed range does not hold `nowMs`; with RetryInfo where it is still to come. */

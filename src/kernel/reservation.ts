@@ -1,6 +1,8 @@
 // A reservation: what never changes after the grant, and what each later entry replaces whole.
 import type { Account, Labels } from './budget.ts';
+import type { Mode, Priority } from './enforcement.ts';
 import type { BudgetPath, ReservationId } from './names.ts';
+import type { Reason } from './refusal.ts';
 
 /** States that a reservation can be in. */
 export type ReservationState = 'ACTIVE' | 'SETTLED' | 'RELEASED' | 'EXPIRED';
@@ -39,6 +41,14 @@ export interface ReservationFigures {
   readonly releaseReason: string;
 }
 
+/** A refusal that a budget's mode made a grant of. */
+export interface Shadow {
+  readonly mode: Mode;
+  readonly reason: Reason;
+  /** Path of the budget that would have refused. */
+  readonly budget: string;
+}
+
 /** A reservation as decisions see it. */
 export interface Reservation {
   readonly id: ReservationId;
@@ -50,6 +60,11 @@ export interface Reservation {
   /** Every account that this reservation moves, in the periods of its admission; budget by budget, nearest the root first. */
   readonly accounts: readonly Account[];
   readonly createMs: number;
+  readonly priority: Priority;
+  /** Label of the alternative that was granted; empty: what was asked for first. */
+  readonly alternative: string;
+  /** What enforcement would have said to the grant; undefined where every budget enforces, or would have granted as much. */
+  readonly shadow: Shadow | undefined;
   readonly holder: string;
   /** Personal; empty once erased. */
   readonly actingFor: string;

@@ -10,6 +10,7 @@ import {
   type Shape,
 } from '../../src/kernel/budget.ts';
 import type * as kernel from '../../src/kernel/command.ts';
+import { ENFORCED, type Enforcement, type Priority } from '../../src/kernel/enforcement.ts';
 import type { BudgetPath, ReservationId, TreeId } from '../../src/kernel/names.ts';
 import type { RateInput } from '../../src/kernel/rate.ts';
 import type { Outcome } from '../../src/kernel/reservation.ts';
@@ -31,6 +32,8 @@ interface ReserveOptions extends Keyed {
   readonly also?: readonly string[];
   readonly tokens?: number;
   readonly toolCalls?: number;
+  readonly priority?: Priority;
+  readonly alternatives?: readonly kernel.Alternative[];
   readonly holder?: string;
   readonly dryRun?: boolean;
 }
@@ -58,6 +61,7 @@ interface BudgetOptions extends Keyed {
   readonly shape?: Partial<Shape>;
   readonly onExpiry?: OnExpiry;
   readonly overrun?: OverrunPolicy;
+  readonly enforcement?: Partial<Enforcement>;
   readonly template?: BudgetTerms;
   readonly unit?: string;
   readonly budgetKind?: string;
@@ -86,8 +90,28 @@ export class Commands {
   }
 
   reserve(budget: string, max: Micros, options: ReserveOptions = {}): kernel.Reserve {
-    const { id, min = max, ttlMs = 60_000, holder = '', dryRun = false, also = [], tokens = 0, toolCalls = 0 } = options;
-    const fields = JSON.stringify([String(max), String(min), ttlMs, holder, also, tokens, toolCalls]);
+    const {
+      id,
+      min = max,
+      ttlMs = 60_000,
+      holder = '',
+      dryRun = false,
+      also = [],
+      tokens = 0,
+      toolCalls = 0,
+    } = options;
+    const { priority = 'normal', alternatives = [] } = options;
+    const fields = JSON.stringify([
+      String(max),
+      String(min),
+      ttlMs,
+      holder,
+      also,
+      tokens,
+      toolCalls,
+      priority,
+      alternatives.map(({ label, maxMicros: each }) => [label, String(each)]),
+    ]);
     return {
       ...this.#base('Reserve', budget, options, fields),
       kind: 'Reserve',
@@ -99,6 +123,8 @@ export class Commands {
       also: also as readonly BudgetPath[],
       tokens,
       toolCalls,
+      priority,
+      alternatives,
       holder,
       dryRun,
     };
@@ -183,15 +209,16 @@ export class Commands {
       shape: { ...NO_SHAPE, ...shape },
       onExpiry,
       overrun,
+      enforcement: { ...ENFORCED, ...options.enforcement },
       childTemplate: options.template,
     };
   }
 
   update(budget: string, options: UpdateOptions = {}): kernel.UpdateBudget {
     const { limits, uncapped, onExpiry, budgetKind, owner, revision, replaceLabels = false } = options;
-    const { rates, shape = {}, overrun, template, history } = options;
+    const { rates, shape = {}, overrun, enforcement = {}, template, history } = options;
     const inputs = limitInputs(limits);
-    const policy = { rates, shape, overrun, childTemplate: template };
+    const policy = { rates, shape, overrun, enforcement, childTemplate: template };
     const fields = fieldsOf({ inputs, uncapped, onExpiry, budgetKind, owner, revision, replaceLabels, ...policy });
     return {
       ...this.#base('UpdateBudget', budget, options, fields),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NO_SHAPE } from '../../../src/kernel/budget.ts';
+import { ENFORCED } from '../../../src/kernel/enforcement.ts';
 import { budgetOf, KernelDriver, refused, START_MS } from '../../support/kernel-driver.ts';
 
 describe('CreateBudget', () => {
@@ -25,6 +26,7 @@ describe('CreateBudget', () => {
       shape: NO_SHAPE,
       onExpiry: 'release',
       overrun: 'record',
+      enforcement: ENFORCED,
       childTemplate: undefined,
       suspended: false,
       closed: false,
