@@ -25,6 +25,7 @@ const ACCESS: Readonly<Record<CommandKind, Access | 'none'>> = {
   GetBudget: 'read',
   // The reaper's and the lane's own.
   Expire: 'none',
+  CloseIdle: 'none',
 };
 
 const ALLOWED: Readonly<Record<Role, ReadonlySet<Access | 'none'>>> = {
@@ -46,6 +47,12 @@ export function seesBudget(actor: Actor, path: BudgetPath | undefined): boolean 
   return path !== undefined && (path === subtree || path.startsWith(`${subtree}/`));
 }
 
+// A Reserve charges every budget that it names, so its caller needs the same right to each.
+function seesAll(actor: Actor, command: Extract<Command, { readonly budget: BudgetPath }>): boolean {
+  if (!seesBudget(actor, command.budget)) return false;
+  return command.kind !== 'Reserve' || command.also.every((path) => seesBudget(actor, path));
+}
+
 /** Whether the actor sees all or some of this tree. */
 export function seesTree(actor: Actor, treeId: TreeId): boolean {
   return actor.subtree === undefined || treeOf(actor.subtree) === treeId;
@@ -65,7 +72,7 @@ export class Permissions {
   judge(actor: Actor, command: Command): Permission {
     if (!ALLOWED[actor.role].has(ACCESS[command.kind])) return forbidden();
     if (actor.subtree === undefined) return undefined;
-    if ('budget' in command) return seesBudget(actor, command.budget) ? undefined : forbidden();
+    if ('budget' in command) return seesAll(actor, command) ? undefined : forbidden();
     if (command.kind === 'Expire') return forbidden();
     const id = command.kind === 'Renew' ? command.renewals[0]?.id : command.id;
     return id === undefined ? forbidden() : this.#judgeReservation(actor, actor.subtree, command.treeId, id);

@@ -1,18 +1,22 @@
 // Budgets on the wire, with their balances.
 import { type Budget, BudgetState } from '../../gen/budgetd/v1/budget_pb.ts';
-import { type Limit, type LimitBalance, OnExpiry } from '../../gen/budgetd/v1/limit_pb.ts';
-import type { BudgetAnswer, LimitStanding } from '../../kernel/answer.ts';
-import type { OnExpiry as KernelOnExpiry, LimitDef } from '../../kernel/budget.ts';
+import type { Limit, LimitBalance } from '../../gen/budgetd/v1/limit_pb.ts';
+import type { RateStanding } from '../../gen/budgetd/v1/terms_pb.ts';
+import type { BudgetAnswer, RateStanding as KernelRateStanding, LimitStanding } from '../../kernel/answer.ts';
+import type { BudgetDef } from '../../kernel/budget.ts';
 import { atLeastZero } from '../../kernel/money.ts';
 import { etagOf } from './etag.ts';
 import { availabilityMessage, labelsMap } from './reservation-message.ts';
-import { timestampFromMs } from './time.ts';
-
-const EXPIRIES: Readonly<Record<KernelOnExpiry, OnExpiry>> = {
-  release: OnExpiry.RELEASE,
-  charge: OnExpiry.CHARGE,
-  charge_started: OnExpiry.CHARGE_STARTED,
-};
+import {
+  EXPIRIES,
+  limitMessage,
+  OVERRUNS,
+  RATE_KINDS,
+  rateMessage,
+  shapeMessage,
+  templateMessage,
+} from './terms-message.ts';
+import { durationFromMs, timestampFromMs } from './time.ts';
 
 // Closing is for good and a suspension is not, so where both bind the closing is told.
 function stateOf({ closedBy, suspendedBy, activeCount }: BudgetAnswer): BudgetState {
@@ -20,29 +24,36 @@ function stateOf({ closedBy, suspendedBy, activeCount }: BudgetAnswer): BudgetSt
   return suspendedBy === '' ? BudgetState.ACTIVE : BudgetState.SUSPENDED;
 }
 
-function limitMessage({ name, amountMicros }: LimitDef): Limit {
-  return {
-    $typeName: 'budgetd.v1.Limit',
-    name,
-    window: {
-      $typeName: 'budgetd.v1.Window',
-      kind: { case: 'lifetime', value: { $typeName: 'budgetd.v1.LifetimeWindow' } },
-    },
-    amountMicros,
-  };
-}
-
-function balanceMessage({ limit, counter }: LimitStanding): LimitBalance {
+function balanceMessage({ limit, amountMicros, counter, period }: LimitStanding): LimitBalance {
   const { settledMicros, heldMicros, overrunMicros } = counter;
   return {
     $typeName: 'budgetd.v1.LimitBalance',
     limit: limit.name,
-    amountMicros: limit.amountMicros,
+    amountMicros,
     settledMicros,
     heldMicros,
     overrunMicros,
-    availableMicros: atLeastZero(limit.amountMicros - settledMicros - heldMicros - overrunMicros),
+    availableMicros: atLeastZero(amountMicros - settledMicros - heldMicros - overrunMicros),
+    periodStartTime: period && timestampFromMs(period.startMs),
+    periodEndTime: period && timestampFromMs(period.endMs),
   };
+}
+
+function standingMessage({ rate, availableCount }: KernelRateStanding): RateStanding {
+  return {
+    $typeName: 'budgetd.v1.RateStanding',
+    kind: RATE_KINDS[rate.kind],
+    per: durationFromMs(rate.perMs),
+    availableCount: BigInt(availableCount),
+  };
+}
+
+// Limits are kept by the numbers of their windows; on the wire each has its window with it.
+function limitsOf({ limits, windows }: BudgetDef): Limit[] {
+  return limits.map(({ name, windowNo, amountMicros }) => {
+    const window = windows.find(({ no }) => no === windowNo);
+    return limitMessage({ name, rule: window?.rule ?? { kind: 'lifetime' }, amountMicros });
+  });
 }
 
 /** A budget as of its answer. */
@@ -56,7 +67,7 @@ export function budgetMessage(answer: BudgetAnswer): Budget {
     labels: labelsMap(answer.labels),
     unit: def.unit,
     uncapped: def.uncapped,
-    limits: def.limits.map(limitMessage),
+    limits: limitsOf(def),
     onExpiry: EXPIRIES[def.onExpiry],
     state: stateOf(answer),
     suspendedBy: answer.suspendedBy,
@@ -74,5 +85,11 @@ export function budgetMessage(answer: BudgetAnswer): Budget {
       activeReservations: BigInt(answer.activeCount),
     },
     availability: availabilityMessage(answer.headroom, def.unit),
+    rates: def.rates.map(rateMessage),
+    shape: shapeMessage(def.shape),
+    overrun: OVERRUNS[def.overrun],
+    childTemplate: def.childTemplate && templateMessage(def.childTemplate),
+    rateStandings: answer.rates.map(standingMessage),
+    openChildren: BigInt(answer.openChildCount),
   };
 }

@@ -50,6 +50,7 @@ export function reservationMessage(treeId: TreeId, reservation: KernelReservatio
     outcome: figures.outcome === undefined ? Outcome.UNSPECIFIED : OUTCOMES[figures.outcome],
     releaseReason: figures.releaseReason,
     unit: reservation.unit,
+    also: [...reservation.also],
   };
 }
 

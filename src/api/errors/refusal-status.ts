@@ -64,7 +64,7 @@ class DetailList {
 
 function metadataOf(refusal: ApiRefusal): Record<string, string> {
   const metadata: Record<string, string> = {};
-  const put = (name: string, value: string | bigint | undefined): void => {
+  const put = (name: string, value: string | bigint | number | undefined): void => {
     if (value !== undefined) metadata[name] = clipText(String(value), METADATA_BYTES_MAX);
   };
   put('budget', refusal.budget);
@@ -74,6 +74,14 @@ function metadataOf(refusal: ApiRefusal): Record<string, string> {
   put('requested', refusal.requestedMicros);
   put('reservation_id', refusal.reservationId);
   if (refusal.leaderAddress !== '') put('leader_address', refusal.leaderAddress);
+  put('rate_kind', refusal.rate?.kind);
+  put('rate_count', refusal.rate?.count);
+  put('rate_per_ms', refusal.rate?.perMs);
+  put('rate_burst', refusal.rate?.burst);
+  put('rate_available', refusal.rate?.availableCount);
+  put('rate_requested', refusal.rate?.requestedCount);
+  put('bound_max', refusal.bound?.max);
+  put('bound_observed', refusal.bound?.observed);
   return metadata;
 }
 

@@ -14,11 +14,14 @@ import { type ApiRefusal, invalidFields } from '../api-refusal.ts';
 import { commandKey, frameText, frameValue } from '../command-key.ts';
 import { parseEtag } from '../encode/etag.ts';
 import { personalFields } from '../personal-fields.ts';
-import { checkBudgetKind, checkUnit, frameBudget, refuseOutputOnly } from './budget-fields.ts';
-import { checkOnExpiry } from './enums.ts';
+import { checkUnit, frameBudget, refuseOutputOnly } from './budget-fields.ts';
+import { checkOnExpiry, checkOverrun } from './enums.ts';
 import { checkLabels } from './labels.ts';
 import { checkLimitName, checkLimits } from './limits.ts';
 import { checkKey, checkPath, checkText, type Problems } from './problems.ts';
+import { checkRates } from './rates.ts';
+import { checkShapeFields, SHAPE_FIELDS } from './shape.ts';
+import { checkBudgetKind, checkTemplate, checkTerms } from './template.ts';
 
 const REQUIRED = [{ field: 'budget', description: 'is required' }];
 
@@ -30,12 +33,9 @@ export function createBudgetCommand(request: CreateBudgetRequest, actor: string)
   if (stated === undefined) return invalidFields([...REQUIRED, ...problems]);
   const budget = checkPath(problems, 'budget.budget', stated.budget);
   const fields = {
-    budgetKind: checkBudgetKind(problems, 'budget.kind', stated.kind),
+    ...checkTerms(problems, 'budget.', stated),
     owner: checkText(problems, 'budget.owner', stated.owner),
     unit: checkUnit(problems, 'budget.unit', stated.unit, stated.budget),
-    uncapped: stated.uncapped,
-    limits: checkLimits(problems, 'budget.limits', stated.limits),
-    onExpiry: checkOnExpiry(problems, 'budget.on_expiry', stated.onExpiry),
   };
   const labels = checkLabels(problems, 'budget.labels', stated.labels);
   refuseOutputOnly(problems, 'budget.', stated);
@@ -60,11 +60,33 @@ function maskedFields(problems: Problems, stated: Budget, mask: ReadonlySet<stri
     owner: has('owner') ? checkText(problems, 'budget.owner', stated.owner) : undefined,
     uncapped: has('uncapped') ? stated.uncapped : undefined,
     limits: has('limits') ? checkLimits(problems, 'budget.limits', stated.limits) : undefined,
+    rates: has('rates') ? checkRates(problems, 'budget.rates', stated.rates) : undefined,
+    shape: checkShapeFields(problems, 'budget.shape', stated.shape, maskedBounds(mask)),
     onExpiry: has('on_expiry') ? checkOnExpiry(problems, 'budget.on_expiry', stated.onExpiry) : undefined,
+    overrun: has('overrun') ? checkOverrun(problems, 'budget.overrun', stated.overrun) : undefined,
+    childTemplate: has('child_template')
+      ? { to: checkTemplate(problems, 'budget.child_template', stated.childTemplate) }
+      : undefined,
   };
 }
 
-const MASKABLE: ReadonlySet<string> = new Set(['kind', 'owner', 'labels', 'uncapped', 'limits', 'on_expiry']);
+function maskedBounds(mask: ReadonlySet<string>): readonly string[] {
+  return mask.has('shape') ? SHAPE_FIELDS : SHAPE_FIELDS.filter((name) => mask.has(`shape.${name}`));
+}
+
+const MASKABLE: ReadonlySet<string> = new Set([
+  'kind',
+  'owner',
+  'labels',
+  'uncapped',
+  'limits',
+  'rates',
+  'shape',
+  ...SHAPE_FIELDS.map((name) => `shape.${name}`),
+  'on_expiry',
+  'overrun',
+  'child_template',
+]);
 
 function checkMask(problems: Problems, paths: readonly string[]): ReadonlySet<string> {
   const field = 'update_mask';
@@ -106,6 +128,7 @@ export function updateBudgetCommand(request: UpdateBudgetRequest, actor: string)
     budget,
     expectedRevision,
     ...fields,
+    history: undefined,
     replaceLabels,
   };
 }

@@ -3,17 +3,11 @@ import type { Budget } from '../../gen/budgetd/v1/budget_pb.ts';
 import { frameText, frameValue } from '../command-key.ts';
 import { frameLimits } from './limits.ts';
 import type { Problems } from './problems.ts';
+import { frameRates } from './rates.ts';
+import { frameShape } from './shape.ts';
+import { frameTemplate } from './template.ts';
 
-const BUDGET_KIND = /^[A-Za-z0-9._-]{0,63}$/;
 const UNIT = /^[A-Za-z]{1,16}$/;
-
-/** What the budget stands for; may be empty. */
-export function checkBudgetKind(problems: Problems, field: string, kind: string): string {
-  if (!BUDGET_KIND.test(kind)) {
-    problems.push({ field, description: 'must have up to 63 characters of [A-Za-z0-9._-]' });
-  }
-  return kind;
-}
 
 /** The tree's unit: only a root may say it. Undefined where it does not. */
 export function checkUnit(problems: Problems, field: string, unit: string, path: string): string | undefined {
@@ -36,6 +30,8 @@ export function refuseOutputOnly(problems: Problems, prefix: string, budget: Bud
     ['balances', budget.balances.length > 0],
     ['totals', budget.totals !== undefined],
     ['availability', budget.availability !== undefined],
+    ['rate_standings', budget.rateStandings.length > 0],
+    ['open_children', budget.openChildren !== 0n],
   ];
   for (const [name, isSet] of set) {
     if (isSet) problems.push({ field: `${prefix}${name}`, description: 'is output only' });
@@ -50,6 +46,10 @@ export function frameBudget(budget: Budget): string {
     frameText('unit', budget.unit) +
     frameValue('uncapped', budget.uncapped) +
     frameLimits(budget.limits) +
-    frameValue('on_expiry', budget.onExpiry === 0 ? undefined : budget.onExpiry)
+    frameValue('on_expiry', budget.onExpiry === 0 ? undefined : budget.onExpiry) +
+    frameRates(budget.rates) +
+    frameShape(budget.shape) +
+    frameValue('overrun', budget.overrun === 0 ? undefined : budget.overrun) +
+    frameTemplate(budget.childTemplate)
   );
 }

@@ -1,9 +1,12 @@
 // Enum values of requests. A value that this version does not know is refused: to take it for "not said" would do
 // something else than the caller asked.
-import { OnExpiry as OnExpiryValue } from '../../gen/budgetd/v1/limit_pb.ts';
+import { CalendarUnit as CalendarUnitValue, OnExpiry as OnExpiryValue } from '../../gen/budgetd/v1/limit_pb.ts';
 import { Outcome as OutcomeValue, ReservationState as StateValue } from '../../gen/budgetd/v1/reservation_pb.ts';
-import type { OnExpiry } from '../../kernel/budget.ts';
+import { OverrunPolicy as OverrunValue, RateKind as RateKindValue } from '../../gen/budgetd/v1/terms_pb.ts';
+import type { OnExpiry, OverrunPolicy } from '../../kernel/budget.ts';
+import type { RateKind } from '../../kernel/rate.ts';
 import type { Outcome, ReservationState } from '../../kernel/reservation.ts';
+import type { CalendarUnit } from '../../kernel/window.ts';
 import type { Problems } from './problems.ts';
 
 const OUTCOMES: ReadonlyMap<number, Outcome> = new Map([
@@ -16,6 +19,24 @@ const EXPIRIES: ReadonlyMap<number, OnExpiry> = new Map([
   [OnExpiryValue.RELEASE, 'release'],
   [OnExpiryValue.CHARGE, 'charge'],
   [OnExpiryValue.CHARGE_STARTED, 'charge_started'],
+]);
+
+const OVERRUNS: ReadonlyMap<number, OverrunPolicy> = new Map([
+  [OverrunValue.RECORD, 'record'],
+  [OverrunValue.REJECT, 'reject'],
+]);
+
+const CALENDAR_UNITS: ReadonlyMap<number, CalendarUnit> = new Map([
+  [CalendarUnitValue.HOUR, 'hour'],
+  [CalendarUnitValue.DAY, 'day'],
+  [CalendarUnitValue.WEEK, 'week'],
+  [CalendarUnitValue.MONTH, 'month'],
+]);
+
+const RATE_KINDS: ReadonlyMap<number, RateKind> = new Map([
+  [RateKindValue.REQUESTS, 'requests'],
+  [RateKindValue.TOKENS, 'tokens'],
+  [RateKindValue.TOOL_CALLS, 'tool_calls'],
 ]);
 
 const STATES: ReadonlyMap<number, ReservationState> = new Map([
@@ -33,6 +54,11 @@ function checkEnum<T>(problems: Problems, field: string, value: number, known: R
   return found;
 }
 
+function checkSaid<T>(problems: Problems, field: string, value: number, known: ReadonlyMap<number, T>): T | undefined {
+  if (value === 0) problems.push({ field, description: 'is required' });
+  return checkEnum(problems, field, value, known);
+}
+
 /** An outcome; undefined: not said. */
 export function checkOutcome(problems: Problems, field: string, value: number): Outcome | undefined {
   return checkEnum(problems, field, value, OUTCOMES);
@@ -41,6 +67,21 @@ export function checkOutcome(problems: Problems, field: string, value: number): 
 /** What happens to lapsed holds; RELEASE where not said. */
 export function checkOnExpiry(problems: Problems, field: string, value: number): OnExpiry {
   return checkEnum(problems, field, value, EXPIRIES) ?? 'release';
+}
+
+/** What happens to the cost of a live hold that no ceiling can cover; RECORD where not said. */
+export function checkOverrun(problems: Problems, field: string, value: number): OverrunPolicy {
+  return checkEnum(problems, field, value, OVERRUNS) ?? 'record';
+}
+
+/** The unit of a calendar window, which must be said. */
+export function checkCalendarUnit(problems: Problems, field: string, value: number): CalendarUnit | undefined {
+  return checkSaid(problems, field, value, CALENDAR_UNITS);
+}
+
+/** What a rate counts, which must be said. */
+export function checkRateKind(problems: Problems, field: string, value: number): RateKind | undefined {
+  return checkSaid(problems, field, value, RATE_KINDS);
 }
 
 /** A state to list; undefined: any. */

@@ -1,27 +1,26 @@
 // Limits as a request states them.
 import type { Limit } from '../../gen/budgetd/v1/limit_pb.ts';
-import type { LimitInput } from '../../kernel/command.ts';
+import type { LimitInput } from '../../kernel/budget.ts';
 import { frameText, frameValue } from '../command-key.ts';
 import { checkMicros, type Problems } from './problems.ts';
+import { windowName } from './window-name.ts';
+import { checkWindow, frameWindow } from './windows.ts';
 
 const LIMITS_MAX = 16;
-const LIMIT_NAME = /^[A-Za-z0-9._:-]{1,63}$/;
-const DEFAULT_NAME = 'lifetime';
+const LIMIT_NAME = /^[A-Za-z0-9._:/+-]{1,63}$/;
 
 /** The name of a limit; undefined where it is left out. */
 export function checkLimitName(problems: Problems, field: string, name: string): string | undefined {
   if (name === '') return undefined;
-  if (!LIMIT_NAME.test(name)) problems.push({ field, description: 'must match [A-Za-z0-9._:-]{1,63}' });
+  if (!LIMIT_NAME.test(name)) problems.push({ field, description: 'must match [A-Za-z0-9._:/+-]{1,63}' });
   return name;
 }
 
 function checkLimit(problems: Problems, field: string, limit: Limit): LimitInput {
-  const name = checkLimitName(problems, `${field}.name`, limit.name) ?? DEFAULT_NAME;
-  if (limit.window !== undefined && limit.window.kind.case === undefined) {
-    problems.push({ field: `${field}.window`, description: 'must name exactly one kind that this version knows' });
-  }
+  const name = checkLimitName(problems, `${field}.name`, limit.name);
+  const rule = checkWindow(problems, `${field}.window`, limit.window);
   const amountMicros = checkMicros(problems, `${field}.amount_micros`, limit.amountMicros);
-  return { name, rule: { kind: 'lifetime' }, amountMicros };
+  return { name: name ?? windowName(rule), rule, amountMicros };
 }
 
 /** Up to 16 limits with names of their own. */
@@ -45,9 +44,7 @@ export function checkLimits(problems: Problems, field: string, limits: readonly 
 export function frameLimits(limits: readonly Limit[]): string {
   const each = limits.map(
     ({ name, window, amountMicros }) =>
-      frameText('name', name) +
-      (window === undefined ? '' : `window=${window.kind.case ?? ''};`) +
-      frameValue('amount', amountMicros),
+      frameText('name', name) + frameWindow(window) + frameValue('amount', amountMicros),
   );
   return each.map((framed) => frameText('limit', framed)).join('');
 }

@@ -13,6 +13,8 @@ import { type ReservationId, type TreeId, treeOf } from '../../kernel/names.ts';
 import { type ApiRefusal, invalidFields } from '../api-refusal.ts';
 import { commandKey, frameText, frameValue } from '../command-key.ts';
 import { personalFields } from '../personal-fields.ts';
+import { checkAlso, frameAlso } from './also.ts';
+import { frameDuration } from './durations.ts';
 import { checkOutcome } from './enums.ts';
 import { checkLabels } from './labels.ts';
 import { checkTtl } from './lease.ts';
@@ -25,6 +27,7 @@ import {
   checkText,
   type Problems,
 } from './problems.ts';
+import { UNITS_MAX } from './rates.ts';
 
 /** What a command takes from around its request. */
 export interface CommandOrigin {
@@ -33,9 +36,11 @@ export interface CommandOrigin {
   readonly newReservationId: () => ReservationId;
 }
 
-/** Frames a lease's length as the client set it; unset equals only unset. */
-function frameTtl(ttl: RenewRequest['ttl']): string {
-  return ttl === undefined ? '' : `ttl=${ttl.seconds}.${ttl.nanos};`;
+function checkUse(problems: Problems, field: string, units: bigint | undefined): number {
+  if (units === undefined) return 0;
+  if (units >= 0n && units <= UNITS_MAX) return Number(units);
+  problems.push({ field, description: `must be 0 to ${UNITS_MAX}` });
+  return 0;
 }
 
 /** A Reserve as a command. */
@@ -46,6 +51,9 @@ export function reserveCommand(request: ReserveRequest, origin: CommandOrigin): 
   const maxMicros = checkMicros(problems, 'max_micros', request.maxMicros);
   const minMicros = checkMinMicros(problems, 'min_micros', request.minMicros, 'max_micros', request.maxMicros);
   const ttlMs = checkTtl(problems, 'ttl', request.ttl);
+  const also = checkAlso(problems, 'also', request.also, budget);
+  const tokens = checkUse(problems, 'tokens', request.tokens);
+  const toolCalls = checkUse(problems, 'tool_calls', request.toolCalls);
   const holder = checkText(problems, 'holder', request.holder);
   const actingFor = checkText(problems, 'acting_for', request.actingFor);
   const labels = checkLabels(problems, 'labels', request.labels);
@@ -54,8 +62,11 @@ export function reserveCommand(request: ReserveRequest, origin: CommandOrigin): 
   const fields = () =>
     frameValue('max', request.maxMicros) +
     frameValue('min', request.minMicros) +
-    frameTtl(request.ttl) +
-    frameText('holder', holder);
+    frameDuration('ttl', request.ttl) +
+    frameText('holder', holder) +
+    frameAlso(also) +
+    frameValue('tokens', request.tokens) +
+    frameValue('tool_calls', request.toolCalls);
   return {
     kind: 'Reserve',
     treeId: treeOf(budget),
@@ -67,6 +78,9 @@ export function reserveCommand(request: ReserveRequest, origin: CommandOrigin): 
     maxMicros,
     minMicros,
     ttlMs,
+    also,
+    tokens,
+    toolCalls,
     holder,
     dryRun,
   };
@@ -115,12 +129,13 @@ export function settleCommand(request: SettleRequest, origin: CommandOrigin): Se
   const outcome = checkOutcome(problems, 'outcome', request.outcome);
   const labels = checkLabels(problems, 'labels', request.labels);
   if (problems.length > 0) return invalidFields(problems);
-  const { keepOpen } = request;
+  const { keepOpen, confirmAmount: confirmed } = request;
   const fields =
     (actualMicros === undefined ? 'unknown;' : frameValue('actual', actualMicros)) +
     frameValue('keep', keepOpen) +
     frameValue('retain', retainMicros) +
-    frameText('outcome', outcome ?? '');
+    frameText('outcome', outcome ?? '') +
+    frameValue('confirm', confirmed);
   const key = commandKey('Settle', request.reservationId, request.idempotencyKey, fields);
   const personal = personalFields('', labels);
   return {
@@ -133,6 +148,7 @@ export function settleCommand(request: SettleRequest, origin: CommandOrigin): Se
     actualMicros,
     keepOpen,
     retainMicros,
+    confirmed,
     outcome,
   };
 }
@@ -165,7 +181,7 @@ export function renewCommand(request: RenewRequest, origin: CommandOrigin): Rene
   checkKey(problems, 'idempotency_key', request.idempotencyKey, false);
   if (problems.length > 0) return invalidFields(problems);
   // A Renew says that work has begun with the mark or without; a repeat must still set the same fields.
-  const fields = () => frameTtl(request.ttl) + frameValue('started', request.started);
+  const fields = () => frameDuration('ttl', request.ttl) + frameValue('started', request.started);
   const key =
     request.idempotencyKey === ''
       ? undefined

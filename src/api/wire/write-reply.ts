@@ -41,6 +41,7 @@ const RESERVATION = {
   outcome: varint(20),
   releaseReason: bytes(21),
   unit: bytes(22),
+  also: bytes(23),
 };
 
 /** Field numbers of Availability. */
@@ -62,6 +63,7 @@ export function writeReply(writer: ReverseWriter, answer: ReservationAnswer): vo
 
 function writeReservation(writer: ReverseWriter, { treeId, reservation, dryRun }: ReservationAnswer): void {
   const { figures } = reservation;
+  for (let i = reservation.also.length - 1; i >= 0; i--) writer.textSet(RESERVATION.also, reservation.also[i] ?? '');
   writer.text(RESERVATION.unit, reservation.unit);
   writer.text(RESERVATION.releaseReason, figures.releaseReason);
   if (figures.outcome !== undefined) writer.number(RESERVATION.outcome, OUTCOMES[figures.outcome]);

@@ -6,18 +6,20 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file budgetd/v1/limit.proto.
  */
 export const file_budgetd_v1_limit: GenFile = /*@__PURE__*/
-  fileDesc("ChZidWRnZXRkL3YxL2xpbWl0LnByb3RvEgpidWRnZXRkLnYxIkAKBldpbmRvdxIuCghsaWZldGltZRgBIAEoCzIaLmJ1ZGdldGQudjEuTGlmZXRpbWVXaW5kb3dIAEIGCgRraW5kIhAKDkxpZmV0aW1lV2luZG93IlAKBUxpbWl0EgwKBG5hbWUYASABKAkSIgoGd2luZG93GAIgASgLMhIuYnVkZ2V0ZC52MS5XaW5kb3cSFQoNYW1vdW50X21pY3JvcxgDIAEoAyL/AQoMTGltaXRCYWxhbmNlEg0KBWxpbWl0GAEgASgJEhUKDWFtb3VudF9taWNyb3MYAiABKAMSFgoOc2V0dGxlZF9taWNyb3MYAyABKAMSEwoLaGVsZF9taWNyb3MYBCABKAMSFgoOb3ZlcnJ1bl9taWNyb3MYBSABKAMSGAoQYXZhaWxhYmxlX21pY3JvcxgGIAEoAxI1ChFwZXJpb2Rfc3RhcnRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoPcGVyaW9kX2VuZF90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJvCgxBdmFpbGFiaWxpdHkSHQoQYXZhaWxhYmxlX21pY3JvcxgBIAEoA0gAiAEBEg4KBmJ1ZGdldBgCIAEoCRINCgVsaW1pdBgDIAEoCRIMCgR1bml0GAQgASgJQhMKEV9hdmFpbGFibGVfbWljcm9zKnAKCE9uRXhwaXJ5EhkKFU9OX0VYUElSWV9VTlNQRUNJRklFRBAAEhUKEU9OX0VYUElSWV9SRUxFQVNFEAESFAoQT05fRVhQSVJZX0NIQVJHRRACEhwKGE9OX0VYUElSWV9DSEFSR0VfU1RBUlRFRBADYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChZidWRnZXRkL3YxL2xpbWl0LnByb3RvEgpidWRnZXRkLnYxIsgBCgZXaW5kb3cSLgoIbGlmZXRpbWUYASABKAsyGi5idWRnZXRkLnYxLkxpZmV0aW1lV2luZG93SAASKAoFcmFuZ2UYAiABKAsyFy5idWRnZXRkLnYxLlJhbmdlV2luZG93SAASLAoHcm9sbGluZxgDIAEoCzIZLmJ1ZGdldGQudjEuUm9sbGluZ1dpbmRvd0gAEi4KCGNhbGVuZGFyGAQgASgLMhouYnVkZ2V0ZC52MS5DYWxlbmRhcldpbmRvd0gAQgYKBGtpbmQiEAoOTGlmZXRpbWVXaW5kb3ciawoLUmFuZ2VXaW5kb3cSLgoKc3RhcnRfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjwKDVJvbGxpbmdXaW5kb3cSKwoIZHVyYXRpb24YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iSwoOQ2FsZW5kYXJXaW5kb3cSJgoEdW5pdBgBIAEoDjIYLmJ1ZGdldGQudjEuQ2FsZW5kYXJVbml0EhEKCXRpbWVfem9uZRgCIAEoCSJQCgVMaW1pdBIMCgRuYW1lGAEgASgJEiIKBndpbmRvdxgCIAEoCzISLmJ1ZGdldGQudjEuV2luZG93EhUKDWFtb3VudF9taWNyb3MYAyABKAMi/wEKDExpbWl0QmFsYW5jZRINCgVsaW1pdBgBIAEoCRIVCg1hbW91bnRfbWljcm9zGAIgASgDEhYKDnNldHRsZWRfbWljcm9zGAMgASgDEhMKC2hlbGRfbWljcm9zGAQgASgDEhYKDm92ZXJydW5fbWljcm9zGAUgASgDEhgKEGF2YWlsYWJsZV9taWNyb3MYBiABKAMSNQoRcGVyaW9kX3N0YXJ0X3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKD3BlcmlvZF9lbmRfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAibwoMQXZhaWxhYmlsaXR5Eh0KEGF2YWlsYWJsZV9taWNyb3MYASABKANIAIgBARIOCgZidWRnZXQYAiABKAkSDQoFbGltaXQYAyABKAkSDAoEdW5pdBgEIAEoCUITChFfYXZhaWxhYmxlX21pY3JvcyqNAQoMQ2FsZW5kYXJVbml0Eh0KGUNBTEVOREFSX1VOSVRfVU5TUEVDSUZJRUQQABIWChJDQUxFTkRBUl9VTklUX0hPVVIQARIVChFDQUxFTkRBUl9VTklUX0RBWRACEhYKEkNBTEVOREFSX1VOSVRfV0VFSxADEhcKE0NBTEVOREFSX1VOSVRfTU9OVEgQBCpwCghPbkV4cGlyeRIZChVPTl9FWFBJUllfVU5TUEVDSUZJRUQQABIVChFPTl9FWFBJUllfUkVMRUFTRRABEhQKEE9OX0VYUElSWV9DSEFSR0UQAhIcChhPTl9FWFBJUllfQ0hBUkdFX1NUQVJURUQQA2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
- * When a limit counts. A window is the rule; a period is one instance of it.
+ * When a limit counts. A window is the rule; a period is one instance of it, half open: [start, end). A reservation
+ * belongs to the calendar and range periods in which it was admitted, whenever it settles. A window that is new on a
+ * budget counts what the journal says since the start of its period.
  *
  * @generated from message budgetd.v1.Window
  */
@@ -35,6 +37,30 @@ export type Window = Message<"budgetd.v1.Window"> & {
      */
     value: LifetimeWindow;
     case: "lifetime";
+  } | {
+    /**
+     * One period of fixed bounds. Reserve is refused outside it: WINDOW_CLOSED.
+     *
+     * @generated from field: budgetd.v1.RangeWindow range = 2;
+     */
+    value: RangeWindow;
+    case: "range";
+  } | {
+    /**
+     * The time up to now, of a fixed length.
+     *
+     * @generated from field: budgetd.v1.RollingWindow rolling = 3;
+     */
+    value: RollingWindow;
+    case: "rolling";
+  } | {
+    /**
+     * Hours, days, weeks or months of a calendar.
+     *
+     * @generated from field: budgetd.v1.CalendarWindow calendar = 4;
+     */
+    value: CalendarWindow;
+    case: "calendar";
   } | { case: undefined; value?: undefined };
 };
 
@@ -61,13 +87,95 @@ export const LifetimeWindowSchema: GenMessage<LifetimeWindow> = /*@__PURE__*/
   messageDesc(file_budgetd_v1_limit, 1);
 
 /**
+ * One period, [start_time, end_time). Before and after it the limit admits nothing.
+ *
+ * @generated from message budgetd.v1.RangeWindow
+ */
+export type RangeWindow = Message<"budgetd.v1.RangeWindow"> & {
+  /**
+   * Required: first instant. Whole milliseconds, 1970 to 9999.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 1;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * Required: first instant after it. Whole milliseconds, 1970 to 9999, later than start_time.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 2;
+   */
+  endTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message budgetd.v1.RangeWindow.
+ * Use `create(RangeWindowSchema)` to create a new message.
+ */
+export const RangeWindowSchema: GenMessage<RangeWindow> = /*@__PURE__*/
+  messageDesc(file_budgetd_v1_limit, 2);
+
+/**
+ * The time up to now. Live holds always count, however old they are; spend counts from the moment at which it settled,
+ * for `duration` and up to one step more. A step is duration / 120 in whole seconds, within 1 s to 60 s.
+ *
+ * @generated from message budgetd.v1.RollingWindow
+ */
+export type RollingWindow = Message<"budgetd.v1.RollingWindow"> & {
+  /**
+   * Required: length, 1 s to 366 d (31,622,400 s), whole seconds.
+   *
+   * @generated from field: google.protobuf.Duration duration = 1;
+   */
+  duration?: Duration | undefined;
+};
+
+/**
+ * Describes the message budgetd.v1.RollingWindow.
+ * Use `create(RollingWindowSchema)` to create a new message.
+ */
+export const RollingWindowSchema: GenMessage<RollingWindow> = /*@__PURE__*/
+  messageDesc(file_budgetd_v1_limit, 3);
+
+/**
+ * Periods of a calendar: they follow each other without gaps, each as long as the calendar makes it. A day on which
+ * clocks change has 23 or 25 hours; a month is a month.
+ *
+ * @generated from message budgetd.v1.CalendarWindow
+ */
+export type CalendarWindow = Message<"budgetd.v1.CalendarWindow"> & {
+  /**
+   * Required.
+   *
+   * @generated from field: budgetd.v1.CalendarUnit unit = 1;
+   */
+  unit: CalendarUnit;
+
+  /**
+   * Name of an IANA time zone, for example "Europe/Amsterdam". Default "UTC". Error for a name that is not known:
+   * INVALID_FIELD.
+   *
+   * @generated from field: string time_zone = 2;
+   */
+  timeZone: string;
+};
+
+/**
+ * Describes the message budgetd.v1.CalendarWindow.
+ * Use `create(CalendarWindowSchema)` to create a new message.
+ */
+export const CalendarWindowSchema: GenMessage<CalendarWindow> = /*@__PURE__*/
+  messageDesc(file_budgetd_v1_limit, 4);
+
+/**
  * An amount per window on a budget. Every limit of a budget and of all its ancestors applies; the strictest binds.
  *
  * @generated from message budgetd.v1.Limit
  */
 export type Limit = Message<"budgetd.v1.Limit"> & {
   /**
-   * Name, unique within its budget: 1 to 63 characters of [A-Za-z0-9._:-]. Default: the window's own name ("lifetime").
+   * Name, unique within its budget: 1 to 63 characters of [A-Za-z0-9._:/+-]. Default: the window's own name, which no
+   * other window has: "lifetime"; "rolling:" and the length, "rolling:1h30m"; the unit of a calendar, "day", and its
+   * zone where that is not "UTC", "day:Asia/Shanghai"; "range:2026-03-01T00:00:00Z..2026-04-01T00:00:00Z".
    *
    * @generated from field: string name = 1;
    */
@@ -94,7 +202,7 @@ export type Limit = Message<"budgetd.v1.Limit"> & {
  * Use `create(LimitSchema)` to create a new message.
  */
 export const LimitSchema: GenMessage<Limit> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_limit, 2);
+  messageDesc(file_budgetd_v1_limit, 5);
 
 /**
  * What one limit's current period holds.
@@ -110,14 +218,14 @@ export type LimitBalance = Message<"budgetd.v1.LimitBalance"> & {
   limit: string;
 
   /**
-   * Amount of the limit, in micro-units.
+   * Amount in the current period, in micro-units: with what was topped up for this period alone.
    *
    * @generated from field: int64 amount_micros = 2;
    */
   amountMicros: bigint;
 
   /**
-   * Spend covered by the ceiling in this period, in micro-units.
+   * Spend covered by the ceiling in this period, in micro-units. Of a rolling window: what counts now.
    *
    * @generated from field: int64 settled_micros = 3;
    */
@@ -145,14 +253,15 @@ export type LimitBalance = Message<"budgetd.v1.LimitBalance"> & {
   availableMicros: bigint;
 
   /**
-   * First instant of the period; unset for a lifetime window.
+   * First instant of the period; unset for a lifetime and for a rolling window. A range is shown as it is, also outside
+   * its time.
    *
    * @generated from field: google.protobuf.Timestamp period_start_time = 7;
    */
   periodStartTime?: Timestamp | undefined;
 
   /**
-   * First instant after the period; unset for a lifetime window.
+   * First instant after the period; unset for a lifetime and for a rolling window.
    *
    * @generated from field: google.protobuf.Timestamp period_end_time = 8;
    */
@@ -164,7 +273,7 @@ export type LimitBalance = Message<"budgetd.v1.LimitBalance"> & {
  * Use `create(LimitBalanceSchema)` to create a new message.
  */
 export const LimitBalanceSchema: GenMessage<LimitBalance> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_limit, 3);
+  messageDesc(file_budgetd_v1_limit, 6);
 
 /**
  * The least that any limit on a chain of budgets leaves, and which limit that is.
@@ -207,7 +316,62 @@ export type Availability = Message<"budgetd.v1.Availability"> & {
  * Use `create(AvailabilitySchema)` to create a new message.
  */
 export const AvailabilitySchema: GenMessage<Availability> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_limit, 4);
+  messageDesc(file_budgetd_v1_limit, 7);
+
+/**
+ * Length of the periods of a CalendarWindow.
+ *
+ * @generated from enum budgetd.v1.CalendarUnit
+ */
+export const CalendarUnit = {
+  /**
+   * Not set: refused.
+   *
+   * @generated from enum value: CALENDAR_UNIT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * From full hour to full hour on the zone's clocks.
+   *
+   * @generated from enum value: CALENDAR_UNIT_HOUR = 1;
+   */
+  HOUR: 1,
+
+  /**
+   * From midnight to midnight.
+   *
+   * @generated from enum value: CALENDAR_UNIT_DAY = 2;
+   */
+  DAY: 2,
+
+  /**
+   * From midnight on Monday, as ISO 8601 has it.
+   *
+   * @generated from enum value: CALENDAR_UNIT_WEEK = 3;
+   */
+  WEEK: 3,
+
+  /**
+   * From midnight on the first.
+   *
+   * @generated from enum value: CALENDAR_UNIT_MONTH = 4;
+   */
+  MONTH: 4,
+} as const;
+
+/**
+ * Length of the periods of a CalendarWindow.
+ *
+ * @generated from enum budgetd.v1.CalendarUnit
+ */
+export type CalendarUnit = (typeof CalendarUnit)[keyof typeof CalendarUnit] | UnknownEnum;
+
+/**
+ * Describes the enum budgetd.v1.CalendarUnit.
+ */
+export const CalendarUnitSchema: GenEnum<CalendarUnit> = /*@__PURE__*/
+  enumDesc(file_budgetd_v1_limit, 0);
 
 /**
  * What happens to a hold whose lease lapses without a settlement.
@@ -256,5 +420,5 @@ export type OnExpiry = (typeof OnExpiry)[keyof typeof OnExpiry] | UnknownEnum;
  * Describes the enum budgetd.v1.OnExpiry.
  */
 export const OnExpirySchema: GenEnum<OnExpiry> = /*@__PURE__*/
-  enumDesc(file_budgetd_v1_limit, 0);
+  enumDesc(file_budgetd_v1_limit, 1);
 

@@ -8,6 +8,8 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Availability, Limit, LimitBalance, OnExpiry } from "./limit_pb.ts";
 import { file_budgetd_v1_limit } from "./limit_pb.ts";
+import type { BudgetTemplate, OverrunPolicy, Rate, RateStanding, Shape } from "./terms_pb.ts";
+import { file_budgetd_v1_terms } from "./terms_pb.ts";
 import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
@@ -16,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file budgetd/v1/budget.proto.
  */
 export const file_budgetd_v1_budget: GenFile = /*@__PURE__*/
-  fileDesc("ChdidWRnZXRkL3YxL2J1ZGdldC5wcm90bxIKYnVkZ2V0ZC52MSLTBAoGQnVkZ2V0Eg4KBmJ1ZGdldBgBIAEoCRIMCgRraW5kGAIgASgJEg0KBW93bmVyGAMgASgJEi4KBmxhYmVscxgEIAMoCzIeLmJ1ZGdldGQudjEuQnVkZ2V0LkxhYmVsc0VudHJ5EgwKBHVuaXQYBSABKAkSEAoIdW5jYXBwZWQYBiABKAgSIQoGbGltaXRzGAcgAygLMhEuYnVkZ2V0ZC52MS5MaW1pdBInCglvbl9leHBpcnkYCCABKA4yFC5idWRnZXRkLnYxLk9uRXhwaXJ5EiYKBXN0YXRlGAkgASgOMhcuYnVkZ2V0ZC52MS5CdWRnZXRTdGF0ZRIUCgxzdXNwZW5kZWRfYnkYCiABKAkSEQoJY2xvc2VkX2J5GAsgASgJEhAKCHJldmlzaW9uGAwgASgDEgwKBGV0YWcYDSABKAkSLwoLY3JlYXRlX3RpbWUYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCghiYWxhbmNlcxgQIAMoCzIYLmJ1ZGdldGQudjEuTGltaXRCYWxhbmNlEiIKBnRvdGFscxgRIAEoCzISLmJ1ZGdldGQudjEuVG90YWxzEi4KDGF2YWlsYWJpbGl0eRgSIAEoCzIYLmJ1ZGdldGQudjEuQXZhaWxhYmlsaXR5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiagoGVG90YWxzEhYKDnNldHRsZWRfbWljcm9zGAEgASgDEhMKC2hlbGRfbWljcm9zGAIgASgDEhYKDm92ZXJydW5fbWljcm9zGAMgASgDEhsKE2FjdGl2ZV9yZXNlcnZhdGlvbnMYBCABKAMiUgoTQ3JlYXRlQnVkZ2V0UmVxdWVzdBIiCgZidWRnZXQYASABKAsyEi5idWRnZXRkLnYxLkJ1ZGdldBIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkiOgoUQ3JlYXRlQnVkZ2V0UmVzcG9uc2USIgoGYnVkZ2V0GAEgASgLMhIuYnVkZ2V0ZC52MS5CdWRnZXQiIgoQR2V0QnVkZ2V0UmVxdWVzdBIOCgZidWRnZXQYASABKAkiNwoRR2V0QnVkZ2V0UmVzcG9uc2USIgoGYnVkZ2V0GAEgASgLMhIuYnVkZ2V0ZC52MS5CdWRnZXQiXgoSTGlzdEJ1ZGdldHNSZXF1ZXN0Eg4KBnBhcmVudBgBIAEoCRIRCglyZWN1cnNpdmUYAiABKAgSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiUwoTTGlzdEJ1ZGdldHNSZXNwb25zZRIjCgdidWRnZXRzGAEgAygLMhIuYnVkZ2V0ZC52MS5CdWRnZXQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpEBChNVcGRhdGVCdWRnZXRSZXF1ZXN0EiIKBmJ1ZGdldBgBIAEoCzISLmJ1ZGdldGQudjEuQnVkZ2V0Ei8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIMCgRldGFnGAMgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCSI6ChRVcGRhdGVCdWRnZXRSZXNwb25zZRIiCgZidWRnZXQYASABKAsyEi5idWRnZXRkLnYxLkJ1ZGdldCJNChJDbG9zZUJ1ZGdldFJlcXVlc3QSDgoGYnVkZ2V0GAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRIOCgZyZWFzb24YAyABKAkiOQoTQ2xvc2VCdWRnZXRSZXNwb25zZRIiCgZidWRnZXQYASABKAsyEi5idWRnZXRkLnYxLkJ1ZGdldCJPChRTdXNwZW5kQnVkZ2V0UmVxdWVzdBIOCgZidWRnZXQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEg4KBnJlYXNvbhgDIAEoCSI7ChVTdXNwZW5kQnVkZ2V0UmVzcG9uc2USIgoGYnVkZ2V0GAEgASgLMhIuYnVkZ2V0ZC52MS5CdWRnZXQiTgoTUmVzdW1lQnVkZ2V0UmVxdWVzdBIOCgZidWRnZXQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEg4KBnJlYXNvbhgDIAEoCSI6ChRSZXN1bWVCdWRnZXRSZXNwb25zZRIiCgZidWRnZXQYASABKAsyEi5idWRnZXRkLnYxLkJ1ZGdldCJaCgxUb3BVcFJlcXVlc3QSDgoGYnVkZ2V0GAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRINCgVsaW1pdBgDIAEoCRISCgphZGRfbWljcm9zGAQgASgDIjMKDVRvcFVwUmVzcG9uc2USIgoGYnVkZ2V0GAEgASgLMhIuYnVkZ2V0ZC52MS5CdWRnZXQqkwEKC0J1ZGdldFN0YXRlEhwKGEJVREdFVF9TVEFURV9VTlNQRUNJRklFRBAAEhcKE0JVREdFVF9TVEFURV9BQ1RJVkUQARIaChZCVURHRVRfU1RBVEVfU1VTUEVOREVEEAISGAoUQlVER0VUX1NUQVRFX0NMT1NJTkcQAxIXChNCVURHRVRfU1RBVEVfQ0xPU0VEEAQyhgUKDUJ1ZGdldFNlcnZpY2USUQoMQ3JlYXRlQnVkZ2V0Eh8uYnVkZ2V0ZC52MS5DcmVhdGVCdWRnZXRSZXF1ZXN0GiAuYnVkZ2V0ZC52MS5DcmVhdGVCdWRnZXRSZXNwb25zZRJICglHZXRCdWRnZXQSHC5idWRnZXRkLnYxLkdldEJ1ZGdldFJlcXVlc3QaHS5idWRnZXRkLnYxLkdldEJ1ZGdldFJlc3BvbnNlEk4KC0xpc3RCdWRnZXRzEh4uYnVkZ2V0ZC52MS5MaXN0QnVkZ2V0c1JlcXVlc3QaHy5idWRnZXRkLnYxLkxpc3RCdWRnZXRzUmVzcG9uc2USUQoMVXBkYXRlQnVkZ2V0Eh8uYnVkZ2V0ZC52MS5VcGRhdGVCdWRnZXRSZXF1ZXN0GiAuYnVkZ2V0ZC52MS5VcGRhdGVCdWRnZXRSZXNwb25zZRJOCgtDbG9zZUJ1ZGdldBIeLmJ1ZGdldGQudjEuQ2xvc2VCdWRnZXRSZXF1ZXN0Gh8uYnVkZ2V0ZC52MS5DbG9zZUJ1ZGdldFJlc3BvbnNlElQKDVN1c3BlbmRCdWRnZXQSIC5idWRnZXRkLnYxLlN1c3BlbmRCdWRnZXRSZXF1ZXN0GiEuYnVkZ2V0ZC52MS5TdXNwZW5kQnVkZ2V0UmVzcG9uc2USUQoMUmVzdW1lQnVkZ2V0Eh8uYnVkZ2V0ZC52MS5SZXN1bWVCdWRnZXRSZXF1ZXN0GiAuYnVkZ2V0ZC52MS5SZXN1bWVCdWRnZXRSZXNwb25zZRI8CgVUb3BVcBIYLmJ1ZGdldGQudjEuVG9wVXBSZXF1ZXN0GhkuYnVkZ2V0ZC52MS5Ub3BVcFJlc3BvbnNlYgZwcm90bzM", [file_budgetd_v1_limit, file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
+  fileDesc("ChdidWRnZXRkL3YxL2J1ZGdldC5wcm90bxIKYnVkZ2V0ZC52MSK/BgoGQnVkZ2V0Eg4KBmJ1ZGdldBgBIAEoCRIMCgRraW5kGAIgASgJEg0KBW93bmVyGAMgASgJEi4KBmxhYmVscxgEIAMoCzIeLmJ1ZGdldGQudjEuQnVkZ2V0LkxhYmVsc0VudHJ5EgwKBHVuaXQYBSABKAkSEAoIdW5jYXBwZWQYBiABKAgSIQoGbGltaXRzGAcgAygLMhEuYnVkZ2V0ZC52MS5MaW1pdBInCglvbl9leHBpcnkYCCABKA4yFC5idWRnZXRkLnYxLk9uRXhwaXJ5EiYKBXN0YXRlGAkgASgOMhcuYnVkZ2V0ZC52MS5CdWRnZXRTdGF0ZRIUCgxzdXNwZW5kZWRfYnkYCiABKAkSEQoJY2xvc2VkX2J5GAsgASgJEhAKCHJldmlzaW9uGAwgASgDEgwKBGV0YWcYDSABKAkSLwoLY3JlYXRlX3RpbWUYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCghiYWxhbmNlcxgQIAMoCzIYLmJ1ZGdldGQudjEuTGltaXRCYWxhbmNlEiIKBnRvdGFscxgRIAEoCzISLmJ1ZGdldGQudjEuVG90YWxzEi4KDGF2YWlsYWJpbGl0eRgSIAEoCzIYLmJ1ZGdldGQudjEuQXZhaWxhYmlsaXR5Eh8KBXJhdGVzGBMgAygLMhAuYnVkZ2V0ZC52MS5SYXRlEiAKBXNoYXBlGBQgASgLMhEuYnVkZ2V0ZC52MS5TaGFwZRIqCgdvdmVycnVuGBUgASgOMhkuYnVkZ2V0ZC52MS5PdmVycnVuUG9saWN5EjIKDmNoaWxkX3RlbXBsYXRlGBYgASgLMhouYnVkZ2V0ZC52MS5CdWRnZXRUZW1wbGF0ZRIwCg5yYXRlX3N0YW5kaW5ncxgXIAMoCzIYLmJ1ZGdldGQudjEuUmF0ZVN0YW5kaW5nEhUKDW9wZW5fY2hpbGRyZW4YGCABKAMaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJqCgZUb3RhbHMSFgoOc2V0dGxlZF9taWNyb3MYASABKAMSEwoLaGVsZF9taWNyb3MYAiABKAMSFgoOb3ZlcnJ1bl9taWNyb3MYAyABKAMSGwoTYWN0aXZlX3Jlc2VydmF0aW9ucxgEIAEoAyJSChNDcmVhdGVCdWRnZXRSZXF1ZXN0EiIKBmJ1ZGdldBgBIAEoCzISLmJ1ZGdldGQudjEuQnVkZ2V0EhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCSI6ChRDcmVhdGVCdWRnZXRSZXNwb25zZRIiCgZidWRnZXQYASABKAsyEi5idWRnZXRkLnYxLkJ1ZGdldCIiChBHZXRCdWRnZXRSZXF1ZXN0Eg4KBmJ1ZGdldBgBIAEoCSI3ChFHZXRCdWRnZXRSZXNwb25zZRIiCgZidWRnZXQYASABKAsyEi5idWRnZXRkLnYxLkJ1ZGdldCJeChJMaXN0QnVkZ2V0c1JlcXVlc3QSDgoGcGFyZW50GAEgASgJEhEKCXJlY3Vyc2l2ZRgCIAEoCBIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJTChNMaXN0QnVkZ2V0c1Jlc3BvbnNlEiMKB2J1ZGdldHMYASADKAsyEi5idWRnZXRkLnYxLkJ1ZGdldBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkikQEKE1VwZGF0ZUJ1ZGdldFJlcXVlc3QSIgoGYnVkZ2V0GAEgASgLMhIuYnVkZ2V0ZC52MS5CdWRnZXQSLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEgwKBGV0YWcYAyABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAQgASgJIjoKFFVwZGF0ZUJ1ZGdldFJlc3BvbnNlEiIKBmJ1ZGdldBgBIAEoCzISLmJ1ZGdldGQudjEuQnVkZ2V0Ik0KEkNsb3NlQnVkZ2V0UmVxdWVzdBIOCgZidWRnZXQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEg4KBnJlYXNvbhgDIAEoCSI5ChNDbG9zZUJ1ZGdldFJlc3BvbnNlEiIKBmJ1ZGdldBgBIAEoCzISLmJ1ZGdldGQudjEuQnVkZ2V0Ik8KFFN1c3BlbmRCdWRnZXRSZXF1ZXN0Eg4KBmJ1ZGdldBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSDgoGcmVhc29uGAMgASgJIjsKFVN1c3BlbmRCdWRnZXRSZXNwb25zZRIiCgZidWRnZXQYASABKAsyEi5idWRnZXRkLnYxLkJ1ZGdldCJOChNSZXN1bWVCdWRnZXRSZXF1ZXN0Eg4KBmJ1ZGdldBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSDgoGcmVhc29uGAMgASgJIjoKFFJlc3VtZUJ1ZGdldFJlc3BvbnNlEiIKBmJ1ZGdldBgBIAEoCzISLmJ1ZGdldGQudjEuQnVkZ2V0IloKDFRvcFVwUmVxdWVzdBIOCgZidWRnZXQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEg0KBWxpbWl0GAMgASgJEhIKCmFkZF9taWNyb3MYBCABKAMiMwoNVG9wVXBSZXNwb25zZRIiCgZidWRnZXQYASABKAsyEi5idWRnZXRkLnYxLkJ1ZGdldCqTAQoLQnVkZ2V0U3RhdGUSHAoYQlVER0VUX1NUQVRFX1VOU1BFQ0lGSUVEEAASFwoTQlVER0VUX1NUQVRFX0FDVElWRRABEhoKFkJVREdFVF9TVEFURV9TVVNQRU5ERUQQAhIYChRCVURHRVRfU1RBVEVfQ0xPU0lORxADEhcKE0JVREdFVF9TVEFURV9DTE9TRUQQBDKGBQoNQnVkZ2V0U2VydmljZRJRCgxDcmVhdGVCdWRnZXQSHy5idWRnZXRkLnYxLkNyZWF0ZUJ1ZGdldFJlcXVlc3QaIC5idWRnZXRkLnYxLkNyZWF0ZUJ1ZGdldFJlc3BvbnNlEkgKCUdldEJ1ZGdldBIcLmJ1ZGdldGQudjEuR2V0QnVkZ2V0UmVxdWVzdBodLmJ1ZGdldGQudjEuR2V0QnVkZ2V0UmVzcG9uc2USTgoLTGlzdEJ1ZGdldHMSHi5idWRnZXRkLnYxLkxpc3RCdWRnZXRzUmVxdWVzdBofLmJ1ZGdldGQudjEuTGlzdEJ1ZGdldHNSZXNwb25zZRJRCgxVcGRhdGVCdWRnZXQSHy5idWRnZXRkLnYxLlVwZGF0ZUJ1ZGdldFJlcXVlc3QaIC5idWRnZXRkLnYxLlVwZGF0ZUJ1ZGdldFJlc3BvbnNlEk4KC0Nsb3NlQnVkZ2V0Eh4uYnVkZ2V0ZC52MS5DbG9zZUJ1ZGdldFJlcXVlc3QaHy5idWRnZXRkLnYxLkNsb3NlQnVkZ2V0UmVzcG9uc2USVAoNU3VzcGVuZEJ1ZGdldBIgLmJ1ZGdldGQudjEuU3VzcGVuZEJ1ZGdldFJlcXVlc3QaIS5idWRnZXRkLnYxLlN1c3BlbmRCdWRnZXRSZXNwb25zZRJRCgxSZXN1bWVCdWRnZXQSHy5idWRnZXRkLnYxLlJlc3VtZUJ1ZGdldFJlcXVlc3QaIC5idWRnZXRkLnYxLlJlc3VtZUJ1ZGdldFJlc3BvbnNlEjwKBVRvcFVwEhguYnVkZ2V0ZC52MS5Ub3BVcFJlcXVlc3QaGS5idWRnZXRkLnYxLlRvcFVwUmVzcG9uc2ViBnByb3RvMw", [file_budgetd_v1_limit, file_budgetd_v1_terms, file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
 
 /**
  * A node of a tree.
@@ -150,6 +152,49 @@ export type Budget = Message<"budgetd.v1.Budget"> & {
    * @generated from field: budgetd.v1.Availability availability = 18;
    */
   availability?: Availability | undefined;
+
+  /**
+   * Rates, up to 16, no two of the same kind and `per`. All apply, with those of all ancestors.
+   *
+   * @generated from field: repeated budgetd.v1.Rate rates = 19;
+   */
+  rates: Rate[];
+
+  /**
+   * Bounds on the form of what happens here and below. Default: none.
+   *
+   * @generated from field: budgetd.v1.Shape shape = 20;
+   */
+  shape?: Shape | undefined;
+
+  /**
+   * What happens to the cost of a live hold that no ceiling can cover. Default RECORD.
+   *
+   * @generated from field: budgetd.v1.OverrunPolicy overrun = 21;
+   */
+  overrun: OverrunPolicy;
+
+  /**
+   * Terms of budgets right below that are made by their first granted Reserve. Default: a budget that does not exist is
+   * BUDGET_NOT_FOUND.
+   *
+   * @generated from field: budgetd.v1.BudgetTemplate child_template = 22;
+   */
+  childTemplate?: BudgetTemplate | undefined;
+
+  /**
+   * Output only. One entry a rate, in the order of `rates`.
+   *
+   * @generated from field: repeated budgetd.v1.RateStanding rate_standings = 23;
+   */
+  rateStandings: RateStanding[];
+
+  /**
+   * Output only. Budgets right below that are not closed themselves: what `shape.max_children` bounds.
+   *
+   * @generated from field: int64 open_children = 24;
+   */
+  openChildren: bigint;
 };
 
 /**
@@ -376,8 +421,10 @@ export type UpdateBudgetRequest = Message<"budgetd.v1.UpdateBudgetRequest"> & {
   budget?: Budget | undefined;
 
   /**
-   * Required: any of kind, owner, labels, uncapped, limits, on_expiry. `limits` replaces the list: a limit is matched
-   * by its name, and one that is left out is removed.
+   * Required: any of kind, owner, labels, uncapped, limits, rates, shape, on_expiry, overrun, child_template, and single
+   * fields of the shape: "shape.max_active". `limits` replaces the list: a limit is matched by its name, one that is left
+   * out is removed, and what is used in its window stays. `rates` replaces the list: a rate is matched by kind and `per`
+   * and keeps its level. `shape` replaces all of it: a field that is unset is taken away.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -623,7 +670,7 @@ export type TopUpRequest = Message<"budgetd.v1.TopUpRequest"> & {
   limit: string;
 
   /**
-   * Required: added to the amount, in micro-units. Range 1 to 2^63-1.
+   * Required: added to the amount, in micro-units: of a calendar limit until its current period ends. Range 1 to 2^63-1.
    *
    * @generated from field: int64 add_micros = 4;
    */
@@ -721,7 +768,8 @@ export const BudgetStateSchema: GenEnum<BudgetState> = /*@__PURE__*/
 export const BudgetService: GenService<{
   /**
    * Creates one budget. A path of one segment makes a new tree. Errors: INVALID_FIELD, BUDGET_EXISTS,
-   * BUDGET_NOT_FOUND (the parent), BUDGET_CLOSED (an ancestor), IDEMPOTENCY_KEY_REUSED.
+   * BUDGET_NOT_FOUND (the parent), BUDGET_CLOSED (an ancestor), DEPTH_LIMIT (an ancestor), FAN_OUT_LIMIT (the parent),
+   * IDEMPOTENCY_KEY_REUSED.
    *
    * @generated from rpc budgetd.v1.BudgetService.CreateBudget
    */
@@ -793,8 +841,9 @@ export const BudgetService: GenService<{
     output: typeof ResumeBudgetResponseSchema;
   },
   /**
-   * Raises the amount of one limit. Errors: INVALID_FIELD (which limit, where there are several; a sum past int64),
-   * BUDGET_NOT_FOUND, BUDGET_CLOSED.
+   * Raises the amount of one limit: of a calendar limit for its current period only, of a range limit for its one period.
+   * Errors: INVALID_FIELD (which limit, where there are several; a rolling one, whose amount is UpdateBudget's to change;
+   * a sum past int64), BUDGET_NOT_FOUND, BUDGET_CLOSED.
    *
    * @generated from rpc budgetd.v1.BudgetService.TopUp
    */
