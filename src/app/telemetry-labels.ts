@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<CommandKind, true>> = {
   SuspendBudget: true,
   ResumeBudget: true,
   CloseBudget: true,
+  CloseIdle: true,
   TopUp: true,
   Expire: true,
   GetReservation: true,

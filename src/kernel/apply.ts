@@ -26,13 +26,14 @@ function applyRecords(state: TreeState, entry: Entry): void {
   switch (entry.type) {
     case 'Granted':
       state.putReservation(entry.reservation);
-      moveAll(state, entry.effects);
+      moveAll(state, entry.effects, entry.atMs);
+      state.moveRates(entry.rateMoves, entry.atMs);
       return;
     case 'Extended':
     case 'Settled':
     case 'Released':
       replaceFigures(state, entry.id, entry.figures, entry.type === 'Settled' ? entry.personal : undefined);
-      moveAll(state, entry.effects);
+      moveAll(state, entry.effects, entry.atMs);
       return;
     case 'Renewed':
     case 'Graced':
@@ -41,7 +42,7 @@ function applyRecords(state: TreeState, entry: Entry): void {
     case 'Expired':
       for (const lapse of entry.lapses) {
         replaceFigures(state, lapse.id, lapse.figures, undefined);
-        moveAll(state, lapse.effects);
+        moveAll(state, lapse.effects, entry.atMs);
       }
       return;
     case 'Refused':
@@ -49,12 +50,13 @@ function applyRecords(state: TreeState, entry: Entry): void {
     default: {
       const before = state.budget(entry.def.no);
       if (before !== undefined || entry.type === 'BudgetCreated') state.putBudget(budgetAfter(before, entry));
+      if (entry.def.parentNo !== undefined) state.countOpenChildren(entry.def.parentNo, entry.openChildren);
     }
   }
 }
 
-function moveAll(state: TreeState, effects: readonly Effect[]): void {
-  for (const effect of effects) state.move(effect);
+function moveAll(state: TreeState, effects: readonly Effect[], atMs: number): void {
+  for (const effect of effects) state.move(effect, atMs);
 }
 
 function replaceFigures(

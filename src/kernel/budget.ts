@@ -156,6 +156,15 @@ export interface Account {
   readonly periodMs: number;
 }
 
+/** Accounts that a new reservation on some budgets moves. */
+export interface PeriodAccounts {
+  readonly accounts: readonly Account[];
+  /** They are these from here on … */
+  readonly fromMs: number;
+  /** … and others from here on, since a calendar window has turned. */
+  readonly untilMs: number;
+}
+
 /** The lifetime counter of a new budget. */
 export const EMPTY_LIFETIME: Counter = {
   windowNo: 0,

@@ -1,15 +1,19 @@
 // Commands on budgets: create, update, suspend, resume, close, top up. Each entry carries the definition after it, whole.
-import type { BudgetDef, BudgetState, LimitDef } from './budget.ts';
-import type { CreateBudget, LimitInput, SwitchBudget, TopUp, UpdateBudget } from './command.ts';
+import type { BudgetDef, BudgetState, BudgetTerms, Counter, LimitDef } from './budget.ts';
+import { limitsAfter, newDef, ratesAfter } from './budget-from-terms.ts';
+import type { CloseIdle, CreateBudget, SwitchBudget, TopUp, UpdateBudget } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from './decision.ts';
 import type { BudgetChange } from './entry.ts';
+import { invariant } from './invariant.ts';
 import { MICROS_MAX } from './money.ts';
 import { parentOf } from './names.ts';
 import { readBudget } from './read.ts';
 import { budgetAfter } from './records-after.ts';
 import type { FieldProblem, Refusal } from './refusal.ts';
+import { depthRefusal, fanOutRefusal } from './refuse-shape.ts';
 import { budgetNotFound, closedRefusal, invalidFields } from './refuse-state.ts';
 import type { TreeState } from './tree-state.ts';
+import { fitsHistory, neededHistory, windowOf } from './window-history.ts';
 
 /** Unit of a tree whose root names none. */
 const UNIT_DEFAULT = 'USD';
@@ -24,34 +28,27 @@ export function decideCreate(state: TreeState, command: CreateBudget, context: D
   const parent = parentPath === undefined ? undefined : state.budgetAt(parentPath);
   if (parentPath !== undefined && parent === undefined) return answerOnly(budgetNotFound(parentPath));
   const chain = parent === undefined ? [] : state.chain(parent);
-  const closed = closedRefusal(chain);
-  if (closed !== undefined) return refuse(state, command, context, closed, { budget: path, budgets: chain });
+  const refusal =
+    closedRefusal(chain) ??
+    depthRefusal(chain, chain.length + 1) ??
+    (parent === undefined ? undefined : fanOutRefusal(parent, parent.openChildCount));
+  if (refusal !== undefined) return refuse(state, command, context, refusal, { budget: path, budgets: chain });
   const treeUnit = chain[0]?.def.unit;
-  const problems: FieldProblem[] = [...uncappedProblem(chain, command.uncapped, command.limits)];
+  const isCapped = chain.some(({ def }) => def.limits.length > 0);
+  const problems = cappingProblems(isCapped, command, 'budget');
   if (treeUnit !== undefined && command.unit !== undefined && command.unit !== treeUnit) {
     problems.push({ field: 'budget.unit', description: `the unit of this tree is ${treeUnit}` });
   }
   if (problems.length > 0) return answerOnly(invalidFields(problems));
-  const { limits, limitNoMax } = numbered(command.limits, [], 0);
-  const def: BudgetDef = {
+  const fresh = {
     no: state.position.budgetCount + 1,
     path,
     parentNo: parent?.def.no,
-    kind: command.budgetKind,
     owner: command.owner,
     unit: treeUnit ?? command.unit ?? UNIT_DEFAULT,
-    uncapped: command.uncapped,
-    windows: [{ no: 0, rule: { kind: 'lifetime' } }],
-    limits,
-    limitNoMax,
-    onExpiry: command.onExpiry,
-    suspended: false,
-    closed: false,
-    revision: 1,
-    createMs: context.nowMs,
-    updateMs: context.nowMs,
   };
-  return changed(state, command, context, 'BudgetCreated', def, { replaceLabels: true });
+  const def = newDef(fresh, command, context.nowMs, context.calendar);
+  return changed(state, command, context, 'BudgetCreated', def, { replaceLabels: true, openChildren: 1 });
 }
 
 /** Decides an UpdateBudget. */
@@ -66,27 +63,32 @@ export function decideUpdate(state: TreeState, command: UpdateBudget, context: D
   const closed = closedRefusal(chain);
   if (closed !== undefined) return refuse(state, command, context, closed, { budget: before.path, budgets: chain });
   const uncapped = command.uncapped ?? before.uncapped;
-  const above = chain.slice(0, -1);
+  const isCapped = chain.slice(0, -1).some(({ def }) => def.limits.length > 0);
   // An edit of something else is not refused for a limit that was taken away above (docs/semantics.md, "Limits").
-  const namesCap = command.uncapped !== undefined || command.limits !== undefined;
-  const problems = namesCap ? uncappedProblem(above, uncapped, command.limits ?? before.limits) : [];
+  const namesCap = command.uncapped !== undefined || command.limits !== undefined || command.childTemplate !== undefined;
+  const childTemplate = command.childTemplate === undefined ? before.childTemplate : command.childTemplate.to;
+  const limits = command.limits ?? before.limits;
+  const problems = namesCap ? cappingProblems(isCapped, { uncapped, limits, childTemplate }, 'budget') : [];
   if (problems.length > 0) return answerOnly(invalidFields(problems));
-  const { limits, limitNoMax } =
-    command.limits === undefined
-      ? { limits: before.limits, limitNoMax: before.limitNoMax }
-      : numbered(command.limits, before.limits, before.limitNoMax);
+  const counted = command.limits && limitsAfter(before, command.limits, context.nowMs, context.calendar);
   const def: BudgetDef = {
     ...before,
+    ...counted,
+    ...(command.rates && ratesAfter(before, command.rates)),
     kind: command.budgetKind ?? before.kind,
     owner: command.owner ?? before.owner,
     uncapped,
-    limits,
-    limitNoMax,
+    shape: { ...before.shape, ...command.shape },
     onExpiry: command.onExpiry ?? before.onExpiry,
+    overrun: command.overrun ?? before.overrun,
+    childTemplate,
     revision: before.revision + 1,
     updateMs: context.nowMs,
   };
-  return changed(state, command, context, 'BudgetUpdated', def, { replaceLabels: command.replaceLabels });
+  return changed(state, command, context, 'BudgetUpdated', def, {
+    replaceLabels: command.replaceLabels,
+    opening: openingOf(state, budget, command, def, context),
+  });
 }
 
 const SWITCHES = {
@@ -104,7 +106,21 @@ export function decideSwitch(state: TreeState, command: SwitchBudget, context: D
   const after = { ...before, ...set };
   const same = after.suspended === before.suspended && after.closed === before.closed;
   const def = same ? before : { ...after, revision: before.revision + 1, updateMs: context.nowMs };
-  return changed(state, command, context, type, def, { reason: command.reason });
+  const openChildren = def.closed && !before.closed ? -1 : 0;
+  return changed(state, command, context, type, def, { reason: command.reason, openChildren });
+}
+
+/** Decides a CloseIdle: closes what has had no live hold and no movement for long enough, and nothing else. */
+export function decideCloseIdle(state: TreeState, command: CloseIdle, context: DecideContext): Decision {
+  const budget = state.budgetAt(command.budget);
+  if (budget === undefined) return answerOnly(budgetNotFound(command.budget));
+  const { def: before, activeCount, movedMs } = budget;
+  const { closeAfterMs } = before.shape;
+  const isDue = closeAfterMs !== undefined && activeCount === 0 && movedMs + closeAfterMs <= context.nowMs;
+  if (before.closed || !isDue) return answerOnly(readBudget(state, budget, context, false));
+  const def = { ...before, closed: true, revision: before.revision + 1, updateMs: context.nowMs };
+  const details = { reason: 'idle', openChildren: -1 } as const;
+  return changed(state, command, context, 'BudgetClosed', def, details);
 }
 
 /** Decides a TopUp. */
@@ -117,10 +133,8 @@ export function decideTopUp(state: TreeState, command: TopUp, context: DecideCon
   if (closed !== undefined) return refuse(state, command, context, closed, { budget: before.path, budgets: chain });
   const limit = limitToTopUp(before, command.limit);
   if ('field' in limit) return answerOnly(invalidFields([limit]));
-  if (command.addMicros > MICROS_MAX - limit.amountMicros) {
-    return answerOnly(invalidFields([{ field: 'add_micros', description: 'the amount would pass 2^63-1' }]));
-  }
-  const raised = { ...limit, amountMicros: limit.amountMicros + command.addMicros };
+  const raised = toppedUp(before, limit, command.addMicros, context);
+  if ('field' in raised) return answerOnly(invalidFields([raised]));
   const def: BudgetDef = {
     ...before,
     limits: before.limits.map((each) => (each.no === limit.no ? raised : each)),
@@ -142,27 +156,58 @@ function limitToTopUp(def: BudgetDef, name: string | undefined): LimitDef | Fiel
   return named ?? { field: 'limit', description: `${def.path} has no limit ${name}` };
 }
 
-// A budget with no limit on itself or above must say so, or a forgotten limit would mean unlimited spend. That one above
-// says so is not enough: it spoke for itself.
-function uncappedProblem(
-  above: readonly BudgetState[],
-  uncapped: boolean,
-  limits: readonly { readonly name: string }[],
-): FieldProblem[] {
-  if (uncapped || limits.length > 0) return [];
-  if (above.some(({ def }) => def.limits.length > 0)) return [];
-  return [{ field: 'budget.uncapped', description: 'must be true where neither the budget nor any above has a limit' }];
+// A calendar limit is topped up for its current period alone; a rolling one has none that could be.
+function toppedUp(
+  def: BudgetDef,
+  limit: LimitDef,
+  addMicros: bigint,
+  { nowMs, calendar }: DecideContext,
+): LimitDef | FieldProblem {
+  const rule = def.windows.find(({ no }) => no === limit.windowNo)?.rule;
+  if (rule?.kind === 'rolling') return { field: 'limit', description: 'a rolling limit has no period to top up' };
+  const periodMs = rule?.kind === 'calendar' ? calendar.period(rule, nowMs).startMs : undefined;
+  const inPeriodMicros = limit.topUp?.periodMs === periodMs ? (limit.topUp?.addMicros ?? 0n) : 0n;
+  if (addMicros > MICROS_MAX - limit.amountMicros - inPeriodMicros) {
+    return { field: 'add_micros', description: 'the amount would pass 2^63-1' };
+  }
+  if (periodMs === undefined) return { ...limit, amountMicros: limit.amountMicros + addMicros };
+  return { ...limit, topUp: { periodMs, addMicros: inPeriodMicros + addMicros } };
 }
 
-// A limit that keeps its name keeps its number: what is used stays used.
-function numbered(inputs: readonly LimitInput[], before: readonly LimitDef[], limitNoMaxBefore: number) {
-  let limitNoMax = limitNoMaxBefore;
-  const limits = inputs.map((input): LimitDef => {
-    const known = before.find((limit) => limit.name === input.name);
-    if (known === undefined) limitNoMax += 1;
-    return { no: known?.no ?? limitNoMax, name: input.name, windowNo: 0, amountMicros: input.amountMicros };
+type Capping = Pick<BudgetTerms, 'uncapped' | 'childTemplate'> & { readonly limits: readonly unknown[] };
+
+// A budget with no limit on itself or above must say so, or a forgotten limit would mean unlimited spend. That one above
+// says so is not enough: it spoke for itself. The same goes for what a template will make.
+function cappingProblems(isCappedAbove: boolean, terms: Capping, field: string): FieldProblem[] {
+  const isCapped = isCappedAbove || terms.limits.length > 0;
+  const below =
+    terms.childTemplate === undefined ? [] : cappingProblems(isCapped, terms.childTemplate, `${field}.child_template`);
+  if (isCapped || terms.uncapped) return below;
+  const description = 'must be true where neither the budget nor any above has a limit';
+  return [{ field: `${field}.uncapped`, description }, ...below];
+}
+
+// A window that is new on a budget counts what the journal says since its start.
+function openingOf(
+  state: TreeState,
+  budget: BudgetState,
+  { limits, history }: UpdateBudget,
+  { windows }: BudgetDef,
+  { nowMs, calendar }: DecideContext,
+): Counter[] {
+  const needs = limits === undefined ? [] : neededHistory(budget, limits, nowMs, calendar);
+  if (needs.length === 0) return [];
+  invariant(
+    history !== undefined && fitsHistory(history, needs, state.position.seq),
+    'the past of a new window is summed up to the last entry',
+  );
+  return history.sums.flatMap(({ rule, heldMicros, settledMicros, overrunMicros, steps }) => {
+    const window = windowOf(windows, rule);
+    if (window === undefined) return [];
+    const { no: windowNo, firstPeriodMs: periodMs } = window;
+    const whole = { windowNo, periodMs, heldMicros, settledMicros, overrunMicros };
+    return [whole, ...steps.map((step) => ({ windowNo, heldMicros: 0n, ...step }))];
   });
-  return { limits, limitNoMax };
 }
 
 function etagMismatch(def: BudgetDef): Refusal {
@@ -178,11 +223,13 @@ interface ChangeDetails {
   readonly replaceLabels?: boolean;
   readonly addMicros?: bigint;
   readonly reason?: string;
+  readonly opening?: readonly Counter[];
+  readonly openChildren?: BudgetChange['openChildren'];
 }
 
 function changed(
   state: TreeState,
-  command: CreateBudget | UpdateBudget | SwitchBudget | TopUp,
+  command: CreateBudget | UpdateBudget | SwitchBudget | CloseIdle | TopUp,
   context: DecideContext,
   type: BudgetChange['type'],
   def: BudgetDef,
@@ -195,7 +242,9 @@ function changed(
     replaceLabels: details.replaceLabels ?? false,
     addMicros: details.addMicros,
     reason: details.reason ?? '',
+    opening: details.opening ?? [],
+    openChildren: def.parentNo === undefined ? 0 : (details.openChildren ?? 0),
   };
   const after = budgetAfter(state.budget(def.no), entry);
-  return { answer: readBudget(state, after, false), entries: [entry] };
+  return { answer: readBudget(state, after, context, false), entries: [entry] };
 }

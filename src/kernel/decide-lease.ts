@@ -1,11 +1,13 @@
 // Renew and Expire: the two ends of a lease. A lapse is recorded, never decided: whether a hold has lapsed follows from
 // the time alone (DESIGN, promise 4).
 import type { ReservationAnswer } from './answer.ts';
+import { effectsOf, reservationCharge } from './charge.ts';
 import type { Expire, Renew, Renewal } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from './decision.ts';
 import type { Entry, Lapse, LeaseMove, RefusedRenewal } from './entry.ts';
 import { headroomAfter, tightest } from './headroom.ts';
 import { isJournaled, type Refusal } from './refusal.ts';
+import { leaseLengthRefusal, renewalCountRefusal } from './refuse-shape.ts';
 import { endedRefusal, leaseRefusal, reservationNotFound, suspendedRefusal } from './refuse-state.ts';
 import type { Reservation, ReservationFigures } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
@@ -54,10 +56,13 @@ function renewOne(
   const found = state.reservation(renewal.id);
   if (found === undefined) return reservationNotFound(state, renewal.id);
   const reservation = earlier === undefined ? found : { ...found, figures: earlier };
+  const charge = reservationCharge(state, reservation, context.calendar);
   const refusal =
     leaseRefusal(state, reservation, context.nowMs) ??
     endedRefusal(state, reservation) ??
-    suspendedRefusal(state.chain(state.mustBudget(reservation.budgetNo)));
+    suspendedRefusal(charge.budgets) ??
+    leaseLengthRefusal(charge.budgets, renewal.ttlMs) ??
+    renewalCountRefusal(charge.budgets, reservation);
   if (refusal !== undefined) return refusal;
   const { figures: before } = reservation;
   const expireMs = Math.max(before.expireMs, context.nowMs + renewal.ttlMs);
@@ -67,13 +72,14 @@ function renewOne(
     expireMs,
     reclaimMs: moved ? expireMs + context.graceMs : before.reclaimMs,
     ttlMs: moved ? renewal.ttlMs : before.ttlMs,
+    renewalCount: before.renewalCount + (moved ? 1 : 0),
     started: true,
   };
   return {
     kind: 'reservation',
     treeId: state.treeId,
     reservation: { ...reservation, figures },
-    headroom: headroomAfter(state, reservation.accounts, tightest(state, reservation.accounts), 0n),
+    headroom: headroomAfter(charge, context.nowMs, tightest(charge, context.nowMs), 0n),
     replayed: false,
     dryRun: false,
   };
@@ -93,12 +99,12 @@ export function decideExpire(state: TreeState, command: Expire, context: DecideC
   const entry: Entry = {
     ...entryBase(state, command, context),
     type: 'Expired',
-    lapses: due.map((reservation) => lapseOf(state, reservation)),
+    lapses: due.map((reservation) => lapseOf(state, reservation, context)),
   };
   return { answer: { kind: 'expired', count: due.length, more }, entries: [entry] };
 }
 
-function lapseOf(state: TreeState, reservation: Reservation): Lapse {
+function lapseOf(state: TreeState, reservation: Reservation, context: DecideContext): Lapse {
   const { figures: before } = reservation;
   const policy = state.mustBudget(reservation.budgetNo).def.onExpiry;
   const charged = policy === 'charge' || (policy === 'charge_started' && before.started);
@@ -118,14 +124,11 @@ function lapseOf(state: TreeState, reservation: Reservation): Lapse {
       lapsedHeldMicros: heldMicros,
       endMs: before.reclaimMs,
     },
-    effects: [
-      {
-        heldMicros: -heldMicros,
-        settledMicros: chargedMicros,
-        overrunMicros: 0n,
-        active: -1,
-        accounts: reservation.accounts,
-      },
-    ],
+    // As of the lapse, whenever it is written down.
+    effects: effectsOf(
+      reservationCharge(state, reservation, context.calendar),
+      { heldMicros: -heldMicros, settledMicros: chargedMicros, overrunMicros: 0n, active: -1 },
+      before.reclaimMs,
+    ),
   };
 }

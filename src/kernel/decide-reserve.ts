@@ -1,66 +1,77 @@
-// Reserve and Extend: the two commands that ask for money.
-
-import type { Account, BudgetState } from './budget.ts';
-import type { Extend, Reserve } from './command.ts';
+// Reserve: the command that asks for money, for a place among the live ones and for a share of the rates, all of it or nothing.
+import type { BudgetState } from './budget.ts';
+import { effectsOf } from './charge.ts';
+import type { Reserve } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse, revisionsOf } from './decision.ts';
-import type { Effect, Entry } from './entry.ts';
-import { counterRoomMicros, headroomAfter, type LimitRoom, limitRooms, tightest } from './headroom.ts';
+import type { BudgetChange, Entry } from './entry.ts';
+import { counterRoomMicros, headroomAfter, type LimitRoom, tightest } from './headroom.ts';
 import { invariant } from './invariant.ts';
-import { atLeastZero, minMicros as least, MICROS_MAX } from './money.ts';
-import type { Refusal } from './refusal.ts';
-import { moneyRefusal, overflowRefusal } from './refuse-money.ts';
-import {
-  budgetNotFound,
-  closedRefusal,
-  endedRefusal,
-  leaseRefusal,
-  reservationNotFound,
-  suspendedRefusal,
-} from './refuse-state.ts';
-import type { Reservation, ReservationFigures } from './reservation.ts';
+import { atLeastZero, minMicros as least } from './money.ts';
+import { type RateRoom, rateMoves, rateRooms } from './refuse-rate.ts';
+import { admissionRefusal, reserveShapeRefusal } from './refuse-reserve.ts';
+import { largestMicros } from './refuse-shape.ts';
+import { closedRefusal, suspendedRefusal } from './refuse-state.ts';
+import { type RequestedCharge, requestedCharge } from './requested-charge.ts';
+import type { ReservationFigures } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
 
-/** Decides a Reserve. Existence, suspended, closed, then money. */
+/** Decides a Reserve: existence, suspended, closed, shape, never fits, rates, concurrency, money. */
 export function decideReserve(state: TreeState, command: Reserve, context: DecideContext): Decision {
-  const budget = state.budgetAt(command.budget);
-  if (budget === undefined) return answerOnly(budgetNotFound(command.budget));
-  const chain = state.chain(budget);
-  const accounts = state.accountsOf(budget);
-  const binding = tightest(state, accounts);
-  const counterRoom = counterRoomMicros(state, accounts);
+  const charge = requestedCharge(state, command, context);
+  if ('reason' in charge) return answerOnly(charge);
+  const { budgets } = charge;
+  const { nowMs } = context;
+  const binding = tightest(charge, nowMs);
+  const counterRoom = counterRoomMicros(charge, nowMs);
+  const rates = rateRooms(budgets, { requests: 1, tokens: command.tokens, toolCalls: command.toolCalls }, nowMs);
+  const admission = {
+    charge,
+    binding,
+    counterRoomMicros: counterRoom,
+    minMicros: command.minMicros,
+    ownHeldMicros: undefined,
+    rates,
+    slotsOf: budgets,
+  };
   const refusal =
-    suspendedRefusal(chain) ??
-    closedRefusal(chain) ??
-    amountRefusal(state, accounts, binding, counterRoom, command.minMicros, 0n);
+    suspendedRefusal(budgets) ??
+    closedRefusal(budgets) ??
+    reserveShapeRefusal(charge, command, nowMs) ??
+    admissionRefusal(admission, context);
   if (refusal !== undefined) {
     return refuse(state, command, context, refusal, {
       budget: command.budget,
       maxMicros: command.maxMicros,
       minMicros: command.minMicros,
       holder: command.holder,
-      budgets: chain,
+      budgets: charge.made.length === 0 ? budgets : budgets.filter(({ def }) => state.budget(def.no) !== undefined),
     });
   }
-  return granted(state, command, context, chain, binding, counterRoom);
+  const grantedMicros = least(grantable(command.maxMicros, binding, counterRoom), largestMicros(budgets));
+  return granted(state, command, context, charge, { grantedMicros, binding, rates });
+}
+
+interface Grant {
+  readonly grantedMicros: bigint;
+  readonly binding: LimitRoom | undefined;
+  readonly rates: readonly RateRoom[];
 }
 
 function granted(
   state: TreeState,
   command: Reserve,
   context: DecideContext,
-  chain: readonly BudgetState[],
-  binding: LimitRoom | undefined,
-  counterRoom: bigint,
+  charge: RequestedCharge,
+  { grantedMicros, binding, rates }: Grant,
 ): Decision {
-  const budget = chain.at(-1) as BudgetState;
-  const grantedMicros = grantable(command.maxMicros, binding, counterRoom);
-  const accounts = state.accountsOf(budget);
-  const headroom = headroomAfter(state, accounts, binding, grantedMicros);
+  const { named, accounts } = charge;
+  const headroom = headroomAfter(charge, context.nowMs, binding, grantedMicros);
   const reservation = {
     id: command.id,
-    budgetNo: budget.def.no,
-    budget: budget.def.path,
-    unit: budget.def.unit,
+    budgetNo: named.def.no,
+    budget: named.def.path,
+    also: command.also,
+    unit: named.def.unit,
     accounts,
     createMs: context.nowMs,
     holder: command.holder,
@@ -78,17 +89,45 @@ function granted(
   } as const;
   if (command.dryRun) return answerOnly(answer);
   invariant(state.reservation(command.id) === undefined, `id ${command.id} of a new reservation is taken`);
-  const effect: Effect = { heldMicros: grantedMicros, settledMicros: 0n, overrunMicros: 0n, active: 1, accounts };
+  const movement = { heldMicros: grantedMicros, settledMicros: 0n, overrunMicros: 0n, active: 1 };
+  const made = charge.made.map((def, index) => createdEntry(state, command, context, def, index));
+  const base = entryBase(state, command, context);
   const entry: Entry = {
-    ...entryBase(state, command, context),
+    ...base,
+    seq: base.seq + made.length,
     type: 'Granted',
     reservation,
     minMicros: command.minMicros,
-    revisions: revisionsOf(chain),
+    revisions: revisionsOf(charge.budgets),
     headroom,
-    effects: [effect],
+    effects: effectsOf(charge, movement, context.nowMs),
+    rateMoves: rates.length === 0 ? NO_MOVES : rateMoves(rates),
   };
-  return { answer, entries: [entry] };
+  return { answer, entries: made.length === 0 ? [entry] : [...made, entry] };
+}
+
+const NO_MOVES: readonly never[] = [];
+
+// Nobody asked for it by name: it has no key, and its answer is the grant's.
+function createdEntry(
+  state: TreeState,
+  command: Reserve,
+  context: DecideContext,
+  def: BudgetState['def'],
+  index: number,
+): BudgetChange {
+  const base = entryBase(state, { actor: command.actor, key: undefined, personal: undefined }, context);
+  return {
+    ...base,
+    seq: base.seq + index,
+    type: 'BudgetCreated',
+    def,
+    replaceLabels: true,
+    addMicros: undefined,
+    reason: '',
+    opening: [],
+    openChildren: 1,
+  };
 }
 
 function newFigures(command: Reserve, context: DecideContext, grantedMicros: bigint): ReservationFigures {
@@ -106,6 +145,7 @@ function newFigures(command: Reserve, context: DecideContext, grantedMicros: big
     expireMs,
     reclaimMs: expireMs + context.graceMs,
     ttlMs: command.ttlMs,
+    renewalCount: 0,
     endMs: undefined,
     late: false,
     estimated: false,
@@ -115,104 +155,8 @@ function newFigures(command: Reserve, context: DecideContext, grantedMicros: big
   };
 }
 
-/** Decides an Extend: judged against the reservation's own periods. */
-export function decideExtend(state: TreeState, command: Extend, context: DecideContext): Decision {
-  const reservation = state.reservation(command.id);
-  if (reservation === undefined) return answerOnly(reservationNotFound(state, command.id));
-  const chain = state.chain(state.mustBudget(reservation.budgetNo));
-  const binding = tightest(state, reservation.accounts);
-  const counterRoom = counterRoomMicros(state, reservation.accounts);
-  const refusal =
-    leaseRefusal(state, reservation, context.nowMs) ??
-    endedRefusal(state, reservation) ??
-    suspendedRefusal(chain) ??
-    closedRefusal(chain) ??
-    requestOverflow(reservation, command.addMicros) ??
-    amountRefusal(state, reservation.accounts, binding, counterRoom, command.minMicros, reservation.figures.heldMicros);
-  if (refusal !== undefined) {
-    return refuse(state, command, context, refusal, {
-      budget: reservation.budget,
-      id: command.id,
-      maxMicros: command.addMicros,
-      minMicros: command.minMicros,
-      holder: reservation.holder,
-      budgets: chain,
-    });
-  }
-  return extended(state, command, context, reservation, chain, binding, counterRoom);
-}
-
-function extended(
-  state: TreeState,
-  command: Extend,
-  context: DecideContext,
-  reservation: Reservation,
-  chain: readonly BudgetState[],
-  binding: LimitRoom | undefined,
-  counterRoom: bigint,
-): Decision {
-  const addedMicros = grantable(command.addMicros, binding, counterRoom);
-  const { figures: before } = reservation;
-  const figures: ReservationFigures = {
-    ...before,
-    requestedMicros: before.requestedMicros + command.addMicros,
-    grantedMicros: before.grantedMicros + addedMicros,
-    heldMicros: before.heldMicros + addedMicros,
-    started: true,
-  };
-  const headroom = headroomAfter(state, reservation.accounts, binding, addedMicros);
-  const entry: Entry = {
-    ...entryBase(state, command, context),
-    type: 'Extended',
-    id: reservation.id,
-    figures,
-    addMicros: command.addMicros,
-    minMicros: command.minMicros,
-    revisions: revisionsOf(chain),
-    headroom,
-    effects: [
-      { heldMicros: addedMicros, settledMicros: 0n, overrunMicros: 0n, active: 0, accounts: reservation.accounts },
-    ],
-  };
-  return {
-    answer: {
-      kind: 'reservation',
-      treeId: state.treeId,
-      reservation: { ...reservation, figures },
-      headroom,
-      replayed: false,
-      dryRun: false,
-    },
-    entries: [entry],
-  };
-}
-
-// What was requested in all is a sum too: with small minimums it may pass every counter by far.
-function requestOverflow(reservation: Reservation, addMicros: bigint): Refusal | undefined {
-  const roomMicros = MICROS_MAX - reservation.figures.requestedMicros;
-  if (addMicros <= roomMicros) return undefined;
-  return overflowRefusal(reservation.budget, reservation.unit, addMicros, roomMicros);
-}
-
-// A limit says more than the counters: where it fails, its reason is the one to give. Only where none does is a sum past
-// int64 the reason.
-function amountRefusal(
-  state: TreeState,
-  accounts: readonly Account[],
-  binding: LimitRoom | undefined,
-  counterRoom: bigint,
-  minMicros: bigint,
-  ownHeldMicros: bigint,
-): Refusal | undefined {
-  // Where the tightest limit has room all of them have: the usual case looks no further.
-  const fits = binding === undefined || atLeastZero(binding.roomMicros) >= minMicros;
-  const money = fits ? undefined : moneyRefusal(limitRooms(state, accounts), minMicros, ownHeldMicros);
-  if (money !== undefined || counterRoom >= minMicros) return money;
-  const { def: root } = state.mustBudget((accounts[0] as Account).budgetNo);
-  return overflowRefusal(root.path, root.unit, minMicros, counterRoom);
-}
-
-function grantable(maxMicros: bigint, binding: LimitRoom | undefined, counterRoom: bigint): bigint {
+/** The most that can be granted of `maxMicros`: what the tightest limit and the counters themselves leave. */
+export function grantable(maxMicros: bigint, binding: LimitRoom | undefined, counterRoom: bigint): bigint {
   const fits = least(maxMicros, counterRoom);
   return binding === undefined ? fits : least(fits, atLeastZero(binding.roomMicros));
 }

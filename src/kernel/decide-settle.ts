@@ -1,23 +1,24 @@
 // Settle and Release: the two commands that end a hold. No spend is lost here (DESIGN, promise 5): what was really spent
 // is covered as far as the least available over all levels reaches, and the rest is kept apart as overrun.
+import { type Charge, effectsOf, type Movement, reservationCharge, stepCounts } from './charge.ts';
 import type { Release, Settle } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from './decision.ts';
-import type { Effect, Released, Settled } from './entry.ts';
-import { counterRoomMicros, headroomAfter, type LimitRoom, tightest } from './headroom.ts';
+import type { Released, Settled } from './entry.ts';
+import { availableMicros, counterRoomMicros, headroomAfter, leastBy, type LimitRoom, limitRooms, tightest } from './headroom.ts';
 import { invariant } from './invariant.ts';
 import { atLeastZero, minMicros as least } from './money.ts';
 import { labelsAfter } from './records-after.ts';
-import { overflowRefusal } from './refuse-money.ts';
+import type { Refusal } from './refusal.ts';
+import { type Ask, failingRooms, overflowRefusal, recoveryMs, refusalOf } from './refuse-money.ts';
+import { withRetry } from './refuse-reserve.ts';
+import { implausibleRefusal } from './refuse-shape.ts';
 import { endedRefusal, reservationNotFound } from './refuse-state.ts';
 import type { Reservation, ReservationFigures } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
 
-/** How a settlement moves a reservation. `used` is the change of settled + held + overrun at every level. */
-interface Movement {
+/** How a settlement moves a reservation, and the accounts at every level. */
+interface Settlement extends Omit<Movement, 'active'> {
   readonly figures: ReservationFigures;
-  readonly heldMicros: bigint;
-  readonly settledMicros: bigint;
-  readonly overrunMicros: bigint;
 }
 
 /** Decides a Settle of a live hold, or a late one after the lapse. */
@@ -27,30 +28,36 @@ export function decideSettle(state: TreeState, command: Settle, context: DecideC
   const late = reservation.figures.state === 'EXPIRED';
   const ended = late ? undefined : endedRefusal(state, reservation);
   const request = { budget: reservation.budget, id: command.id, holder: reservation.holder };
-  if (ended !== undefined) return refuse(state, command, context, ended, request);
-  const binding = tightest(state, reservation.accounts);
-  const movement = late
-    ? settleLate(reservation.figures, command, context, binding)
+  const implausible = command.confirmed
+    ? undefined
+    : implausibleRefusal(reservation, command.actualMicros, context.implausibleFactor);
+  const early = ended ?? implausible;
+  if (early !== undefined) return refuse(state, command, context, early, request);
+  const charge = reservationCharge(state, reservation, context.calendar);
+  const binding = tightest(charge, context.nowMs);
+  const settlement = late
+    ? settleLate(reservation.figures, command, context, roomForLate(charge, reservation.figures, command, context))
     : settleLive(reservation.figures, command, context, binding);
-  const usedMicros = movement.heldMicros + movement.settledMicros + movement.overrunMicros;
-  const counterRoom = counterRoomMicros(state, reservation.accounts);
-  if (usedMicros > counterRoom) {
-    const overflow = overflowRefusal(reservation.budget, reservation.unit, usedMicros, counterRoom);
-    return refuse(state, command, context, overflow, request);
-  }
+  const usedMicros = settlement.heldMicros + settlement.settledMicros + settlement.overrunMicros;
+  const counterRoom = counterRoomMicros(charge, context.nowMs);
+  const refusal =
+    usedMicros > counterRoom
+      ? overflowRefusal(reservation.budget, reservation.unit, usedMicros, counterRoom)
+      : overrunRefusal(charge, reservation, command, settlement, context);
+  if (refusal !== undefined) return refuse(state, command, context, refusal, request);
   const labels = labelsAfter(reservation.labels, command.personal?.labels ?? []);
   const entry: Settled = {
     ...entryBase(state, command, context),
     type: 'Settled',
     id: reservation.id,
-    figures: movement.figures,
+    figures: settlement.figures,
     actualMicros: command.actualMicros,
     keepOpen: command.keepOpen,
     retainMicros: command.retainMicros,
-    headroom: headroomAfter(state, reservation.accounts, binding, usedMicros),
-    effects: [effectOf(reservation, movement)],
+    headroom: headroomAfter(charge, context.nowMs, binding, usedMicros),
+    effects: effectsOf(charge, movementOf(reservation, settlement), context.nowMs),
   };
-  return changed(state, { ...reservation, labels, figures: movement.figures }, entry);
+  return changed(state, { ...reservation, labels, figures: settlement.figures }, entry);
 }
 
 /** Decides a Release. */
@@ -66,7 +73,8 @@ export function decideRelease(state: TreeState, command: Release, context: Decid
     });
   }
   const { figures: before } = reservation;
-  const movement: Movement = {
+  const charge = reservationCharge(state, reservation, context.calendar);
+  const settlement: Settlement = {
     heldMicros: -before.heldMicros,
     settledMicros: 0n,
     overrunMicros: 0n,
@@ -83,11 +91,11 @@ export function decideRelease(state: TreeState, command: Release, context: Decid
     ...entryBase(state, command, context),
     type: 'Released',
     id: reservation.id,
-    figures: movement.figures,
-    headroom: headroomAfter(state, reservation.accounts, tightest(state, reservation.accounts), movement.heldMicros),
-    effects: [effectOf(reservation, movement)],
+    figures: settlement.figures,
+    headroom: headroomAfter(charge, context.nowMs, tightest(charge, context.nowMs), settlement.heldMicros),
+    effects: effectsOf(charge, movementOf(reservation, settlement), context.nowMs),
   };
-  return changed(state, { ...reservation, figures: movement.figures }, entry);
+  return changed(state, { ...reservation, figures: settlement.figures }, entry);
 }
 
 // The hold covers the cost; past it, what is available does; past that, it is overrun.
@@ -96,11 +104,11 @@ function settleLive(
   command: Settle,
   context: DecideContext,
   binding: LimitRoom | undefined,
-): Movement {
+): Settlement {
   const actualMicros = command.actualMicros ?? before.heldMicros;
   const fromHoldMicros = least(actualMicros, before.heldMicros);
   const pastHoldMicros = actualMicros - fromHoldMicros;
-  const pastCoveredMicros = covered(pastHoldMicros, binding, 0n);
+  const pastCoveredMicros = covered(pastHoldMicros, binding?.roomMicros);
   const restMicros = before.heldMicros - fromHoldMicros;
   const keptMicros = command.keepOpen ? least(restMicros, command.retainMicros ?? restMicros) : 0n;
   const settledMicros = fromHoldMicros + pastCoveredMicros;
@@ -125,25 +133,50 @@ function settleLive(
   };
 }
 
+// A part replaces as much of the estimate as it costs; the last settlement replaces what is left of it.
+function replacedMicrosOf(before: ReservationFigures, command: Settle): bigint {
+  const actualMicros = command.actualMicros ?? before.lapsedHeldMicros;
+  return command.keepOpen ? least(actualMicros, before.estimatedMicros) : before.estimatedMicros;
+}
+
+// The least room there is once the estimate is taken out. In a rolling window it may have left the count by itself already.
+function roomForLate(
+  charge: Charge,
+  before: ReservationFigures,
+  command: Settle,
+  { nowMs }: DecideContext,
+): bigint | undefined {
+  const replacedMicros = replacedMicrosOf(before, command);
+  const lapsedMs = before.endMs ?? nowMs;
+  let least: bigint | undefined;
+  for (const { account, roomMicros } of limitRooms(charge, nowMs)) {
+    const rolling = account.windowNo !== 0 && account.periodMs === 0;
+    const counts = !rolling || stepCounts(charge.budgets, account, lapsedMs, nowMs);
+    const room = counts ? roomMicros + replacedMicros : roomMicros;
+    if (least === undefined || room < least) least = room;
+  }
+  return least;
+}
+
 // The hold has gone back already. An estimate made at the lapse is taken out first, then the cost is covered as far as
 // what is available reaches.
 function settleLate(
   before: ReservationFigures,
   command: Settle,
   context: DecideContext,
-  binding: LimitRoom | undefined,
-): Movement {
+  roomMicros: bigint | undefined,
+): Settlement {
   const actualMicros = command.actualMicros ?? before.lapsedHeldMicros;
-  // A part replaces as much of the estimate as it costs; the last settlement replaces what is left of it.
-  const replacedMicros = command.keepOpen ? least(actualMicros, before.estimatedMicros) : before.estimatedMicros;
+  const replacedMicros = replacedMicrosOf(before, command);
   const leftMicros = before.estimatedMicros - replacedMicros;
-  const coveredMicros = covered(actualMicros, binding, replacedMicros);
+  const coveredMicros = covered(actualMicros, roomMicros);
   const overrunMicros = actualMicros - coveredMicros;
   invariant(before.heldMicros === 0n, 'a lapsed reservation holds nothing');
   return {
     heldMicros: 0n,
     settledMicros: coveredMicros - replacedMicros,
     overrunMicros,
+    replaces: { micros: replacedMicros, atMs: before.endMs ?? context.nowMs },
     figures: {
       ...before,
       state: command.keepOpen ? 'EXPIRED' : 'SETTLED',
@@ -163,22 +196,38 @@ function settleLate(
   };
 }
 
-// `freedMicros` comes free at every level in the same step.
-function covered(costMicros: bigint, binding: LimitRoom | undefined, freedMicros: bigint): bigint {
-  if (binding === undefined) return costMicros;
-  return least(costMicros, atLeastZero(binding.roomMicros + freedMicros));
+// `roomMicros`: what the tightest limit leaves; undefined where no limit applies.
+function covered(costMicros: bigint, roomMicros: bigint | undefined): bigint {
+  return roomMicros === undefined ? costMicros : least(costMicros, atLeastZero(roomMicros));
 }
 
-function effectOf(reservation: Reservation, movement: Movement): Effect {
+function movementOf(reservation: Reservation, settlement: Settlement): Movement {
   const wasActive = reservation.figures.state === 'ACTIVE';
-  const isActive = movement.figures.state === 'ACTIVE';
-  return {
-    heldMicros: movement.heldMicros,
-    settledMicros: movement.settledMicros,
-    overrunMicros: movement.overrunMicros,
-    active: Number(isActive) - Number(wasActive),
-    accounts: reservation.accounts,
-  };
+  const isActive = settlement.figures.state === 'ACTIVE';
+  return { ...settlement, active: Number(isActive) - Number(wasActive) };
+}
+
+// A live hold may not overrun where any budget that it charges says so. Late settlements are always recorded: the money is spent.
+function overrunRefusal(
+  charge: Charge,
+  reservation: Reservation,
+  command: Settle,
+  { overrunMicros }: Settlement,
+  context: DecideContext,
+): Refusal | undefined {
+  const { figures } = reservation;
+  if (overrunMicros === 0n || figures.state !== 'ACTIVE') return undefined;
+  const rejecting = charge.budgets.find(({ def }) => def.overrun === 'reject');
+  if (rejecting === undefined) return undefined;
+  const pastHoldMicros = (command.actualMicros ?? figures.heldMicros) - figures.heldMicros;
+  const ask: Ask = { minMicros: pastHoldMicros, ownHeldMicros: figures.heldMicros, ...context };
+  const failing = failingRooms(limitRooms(charge, context.nowMs), ask);
+  const why = `the cost passes the hold by more than is available, and ${rejecting.def.path} takes no overrun`;
+  const refusal = refusalOf('OVERRUN_REJECTED', why, leastBy(failing, availableMicros), failing, pastHoldMicros);
+  return withRetry(
+    refusal,
+    failing.map((room) => recoveryMs(room, ask)),
+  );
 }
 
 function changed(state: TreeState, reservation: Reservation, entry: Settled | Released): Decision {

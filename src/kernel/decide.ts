@@ -2,9 +2,10 @@
 // give the same decision, and nothing is changed by deciding.
 
 import type { Command } from './command.ts';
-import { decideCreate, decideSwitch, decideTopUp, decideUpdate } from './decide-budget.ts';
+import { decideCloseIdle, decideCreate, decideSwitch, decideTopUp, decideUpdate } from './decide-budget.ts';
+import { decideExtend } from './decide-extend.ts';
 import { decideExpire, decideRenew } from './decide-lease.ts';
-import { decideExtend, decideReserve } from './decide-reserve.ts';
+import { decideReserve } from './decide-reserve.ts';
 import { decideRelease, decideSettle } from './decide-settle.ts';
 import { answerOnly, type DecideContext, type Decision } from './decision.ts';
 import { invariant } from './invariant.ts';
@@ -48,14 +49,16 @@ function decideFresh(state: TreeState, command: Command, context: DecideContext)
       return decideSwitch(state, command, context);
     case 'TopUp':
       return decideTopUp(state, command, context);
+    case 'CloseIdle':
+      return decideCloseIdle(state, command, context);
     case 'GetBudget': {
       const budget = state.budgetAt(command.budget);
-      return answerOnly(budget === undefined ? budgetNotFound(command.budget) : readBudget(state, budget, false));
+      return answerOnly(budget === undefined ? budgetNotFound(command.budget) : readBudget(state, budget, context, false));
     }
     case 'GetReservation': {
       const reservation = state.reservation(command.id);
       return answerOnly(
-        reservation === undefined ? reservationNotFound(state, command.id) : readReservation(state, reservation, false),
+        reservation === undefined ? reservationNotFound(state, command.id) : readReservation(state, reservation, context, false),
       );
     }
   }

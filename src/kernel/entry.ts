@@ -173,6 +173,8 @@ export interface BudgetChange extends EntryBase {
   readonly reason: string;
   /** Counters that windows new on this budget start with, the steps of rolling ones among them. */
   readonly opening: readonly Counter[];
+  /** Change of the number of children of the budget above that are not closed. */
+  readonly openChildren: 1 | 0 | -1;
 }
 
 /** A request was refused by a decision. No counter moved. */

@@ -1,67 +1,67 @@
 // What is available: the least, over every limit of the budgets that a reservation charges, of
 // amount - settled - held - overrun (DESIGN, "available"). The only place where a ceiling is compared with what is used.
 import type { Account, BudgetState, Counter, LimitDef } from './budget.ts';
+import type { Charge } from './charge.ts';
 import type { Headroom } from './entry.ts';
 import { atLeastZero, MICROS_MAX } from './money.ts';
-import type { TreeState } from './tree-state.ts';
+import { rollingSpend } from './rolling-spend.ts';
+import { rollingRuleOf } from './window.ts';
 
-/** One limit as it stands. */
+/** One limit as it stands in one period. */
 export interface LimitRoom {
   readonly budget: BudgetState;
   readonly limit: LimitDef;
+  readonly account: Account;
+  /** The ceiling in this period: with what was topped up for it. */
+  readonly amountMicros: bigint;
   /** amount - settled - held - overrun; below 0 where an edit or an overrun went past the amount. */
   readonly roomMicros: bigint;
   /** amount - settled - overrun: what would be left if every hold came back. */
   readonly unspentMicros: bigint;
 }
 
-/** Every limit on the accounts, root first, in the order in which its budget lists them. */
-export function limitRooms(state: TreeState, accounts: readonly Account[]): LimitRoom[] {
+/** Every limit on the accounts of a charge at `nowMs`, nearest the root first, in the order in which its budget lists them. */
+export function limitRooms(charge: Charge, nowMs: number): LimitRoom[] {
   const rooms: LimitRoom[] = [];
-  for (const account of accounts) {
-    const budget = state.mustBudget(account.budgetNo);
-    for (const limit of budget.def.limits) {
-      if (limit.windowNo === account.windowNo) rooms.push(roomOf(budget, limit, account));
-    }
-  }
+  eachLimit(charge, nowMs, (room) => {
+    rooms.push(room);
+  });
   return rooms;
 }
 
 /**
- * The limit on the accounts with the least room, below 0 where an amount was lowered or an overrun passed it: what amounts are
- * reckoned with. The one to name is headroomAfter's. Undefined where no limit applies.
+ * The limit with the least room, below 0 where an amount was lowered or an overrun passed it: what amounts are reckoned with.
+ * The one to name is headroomAfter's. Undefined where no limit applies.
  */
-export function tightest(state: TreeState, accounts: readonly Account[]): LimitRoom | undefined {
+export function tightest(charge: Charge, nowMs: number): LimitRoom | undefined {
   let least: LimitRoom | undefined;
-  for (const account of accounts) least = tighter(least, state.mustBudget(account.budgetNo), account);
+  eachLimit(charge, nowMs, (room) => {
+    if (least === undefined || room.roomMicros < least.roomMicros) least = room;
+  });
   return least;
 }
 
-/** What is available to a budget now; its chain, root first. */
-export function headroomOf(chain: readonly BudgetState[]): Headroom {
-  const rooms = chain.flatMap((budget) => budget.def.limits.map((limit) => roomOf(budget, limit, LIFETIME)));
-  const named = leastBy(rooms, availableMicros);
-  return named === undefined ? NO_LIMIT : headroom(named, availableMicros(named));
-}
-
-function tighter(
-  least: LimitRoom | undefined,
-  budget: BudgetState,
-  account: Pick<Account, 'windowNo' | 'periodMs'>,
-): LimitRoom | undefined {
-  let found = least;
-  for (const limit of budget.def.limits) {
-    if (limit.windowNo !== account.windowNo) continue;
-    const room = roomOf(budget, limit, account);
-    if (found === undefined || room.roomMicros < found.roomMicros) found = room;
+function eachLimit({ budgets, accounts }: Charge, nowMs: number, visit: (room: LimitRoom) => void): void {
+  let at = 0;
+  for (const account of accounts) {
+    while (budgets[at]?.def.no !== account.budgetNo) at += 1;
+    const budget = budgets[at] as BudgetState;
+    for (const limit of budget.def.limits) {
+      if (limit.windowNo === account.windowNo) visit(roomOf(budget, limit, account, nowMs));
+    }
   }
-  return found;
 }
 
-function roomOf(budget: BudgetState, limit: LimitDef, account: Pick<Account, 'windowNo' | 'periodMs'>): LimitRoom {
-  const counter = counterOf(budget, account);
-  const unspentMicros = limit.amountMicros - counter.settledMicros - counter.overrunMicros;
-  return { budget, limit, roomMicros: unspentMicros - counter.heldMicros, unspentMicros };
+function roomOf(budget: BudgetState, limit: LimitDef, account: Account, nowMs: number): LimitRoom {
+  const amountMicros = amountIn(limit, account.periodMs);
+  const counter = counterAt(budget, account, nowMs);
+  const unspentMicros = amountMicros - counter.settledMicros - counter.overrunMicros;
+  return { budget, limit, account, amountMicros, roomMicros: unspentMicros - counter.heldMicros, unspentMicros };
+}
+
+/** The ceiling of a limit in a period. */
+export function amountIn({ amountMicros, topUp }: LimitDef, periodMs: number): bigint {
+  return topUp === undefined || topUp.periodMs !== periodMs ? amountMicros : amountMicros + topUp.addMicros;
 }
 
 /**
@@ -70,8 +70,8 @@ function roomOf(budget: BudgetState, limit: LimitDef, account: Pick<Account, 'wi
  * their amounts they are.
  */
 export function headroomAfter(
-  state: TreeState,
-  accounts: readonly Account[],
+  charge: Charge,
+  nowMs: number,
   binding: LimitRoom | undefined,
   usedMicros: bigint,
 ): Headroom {
@@ -79,8 +79,20 @@ export function headroomAfter(
   const leftMicros = binding.roomMicros - usedMicros;
   // The usual case looks at no other limit: what is least without going below 0 is least with it.
   if (leftMicros >= 0n) return headroom(binding, leftMicros);
-  const named = limitRooms(state, accounts).find((room) => room.roomMicros <= usedMicros);
+  const named = limitRooms(charge, nowMs).find((room) => room.roomMicros <= usedMicros);
   return headroom(named ?? binding, 0n);
+}
+
+/** What is available to a new reservation on a charge now: nothing where a range is not open. */
+export function headroomOf(charge: Charge, nowMs: number): Headroom {
+  const size = (room: LimitRoom): bigint => (isOpen(room, nowMs) ? availableMicros(room) : 0n);
+  const named = leastBy(limitRooms(charge, nowMs), size);
+  return named === undefined ? NO_LIMIT : headroom(named, size(named));
+}
+
+function isOpen({ budget, account }: LimitRoom, nowMs: number): boolean {
+  const rule = budget.def.windows.find(({ no }) => no === account.windowNo)?.rule;
+  return rule?.kind !== 'range' || (nowMs >= rule.startMs && nowMs < rule.endMs);
 }
 
 /** What a limit has available. */
@@ -102,25 +114,33 @@ function headroom({ budget, limit }: LimitRoom, micros: bigint): Headroom {
 }
 
 /** How much more fits in the counters themselves: a sum past int64 is refused, even where no limit applies. */
-export function counterRoomMicros(state: TreeState, accounts: readonly Account[]): bigint {
+export function counterRoomMicros({ budgets, accounts }: Charge, nowMs: number): bigint {
   let least = MICROS_MAX;
+  let at = 0;
   for (const account of accounts) {
-    const counter = counterOf(state.mustBudget(account.budgetNo), account);
+    while (budgets[at]?.def.no !== account.budgetNo) at += 1;
+    const counter = counterAt(budgets[at] as BudgetState, account, nowMs);
     const room = MICROS_MAX - counter.heldMicros - counter.settledMicros - counter.overrunMicros;
     if (room < least) least = room;
   }
   return least;
 }
 
-const LIFETIME = { windowNo: 0, periodMs: 0 };
+type Sums = Omit<Counter, 'windowNo' | 'periodMs'>;
 
-const NO_COUNTER: Omit<Counter, 'windowNo' | 'periodMs'> = { heldMicros: 0n, settledMicros: 0n, overrunMicros: 0n };
+const NO_COUNTER: Sums = { heldMicros: 0n, settledMicros: 0n, overrunMicros: 0n };
 
-/** The counter of an account, in its budget; zeros where the budget is loaded without it. */
-export function counterOf(
-  budget: BudgetState,
-  account: Pick<Account, 'windowNo' | 'periodMs'>,
-): Omit<Counter, 'windowNo' | 'periodMs'> {
+/** The sums of an account as they count at `nowMs`; zeros where nothing was counted in it. */
+export function counterAt(budget: BudgetState, account: Omit<Account, 'budgetNo'>, nowMs: number): Sums {
+  const counter = counterOf(budget, account);
+  if (account.windowNo === 0 || account.periodMs !== 0) return counter;
+  const rule = rollingRuleOf(budget.def.windows, account.windowNo);
+  if (rule === undefined) return counter;
+  const { settledMicros, overrunMicros } = rollingSpend(budget.steps, account.windowNo, rule, nowMs);
+  return { heldMicros: counter.heldMicros, settledMicros, overrunMicros };
+}
+
+function counterOf(budget: BudgetState, account: Omit<Account, 'budgetNo'>): Sums {
   for (const counter of budget.counters) {
     if (counter.windowNo === account.windowNo && counter.periodMs === account.periodMs) return counter;
   }

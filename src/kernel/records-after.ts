@@ -1,15 +1,31 @@
 // Records after an entry, where that takes more than copying what the entry says. Deciding (for the answer) and applying
 // (for the state) share them.
-import { type BudgetState, EMPTY_LIFETIME, type Labels } from './budget.ts';
+import { type BudgetState, type Counter, EMPTY_LIFETIME, type Labels } from './budget.ts';
 import type { BudgetChange } from './entry.ts';
 
 /** The budget after an entry on it; `before` is undefined where the entry creates it. */
 export function budgetAfter(before: BudgetState | undefined, entry: BudgetChange): BudgetState {
   return {
     def: entry.def,
-    counters: before?.counters ?? [EMPTY_LIFETIME],
+    ...countersAfter(before, entry),
+    rateLevels: (before?.rateLevels ?? []).filter(({ no }) => entry.def.rates.some((rate) => rate.no === no)),
     activeCount: before?.activeCount ?? 0,
+    openChildCount: before?.openChildCount ?? 0,
+    movedMs: before?.movedMs ?? entry.atMs,
     labels: entry.replaceLabels ? (entry.personal?.labels ?? []) : (before?.labels ?? []),
+  };
+}
+
+// A window that leaves the definition is not counted any more, and one that comes begins with what the entry says.
+function countersAfter(before: BudgetState | undefined, { def, opening }: BudgetChange) {
+  if (before === undefined) return { counters: [EMPTY_LIFETIME], steps: [] };
+  if (before.def.windows === def.windows) return { counters: before.counters, steps: before.steps };
+  const stays = ({ windowNo }: Counter): boolean => def.windows.some(({ no }) => no === windowNo);
+  const isStep = ({ windowNo, periodMs }: Counter): boolean =>
+    periodMs !== 0 && def.windows.some(({ no, rule }) => no === windowNo && rule.kind === 'rolling');
+  return {
+    counters: [...before.counters.filter(stays), ...opening.filter((each) => !isStep(each))],
+    steps: [...before.steps.filter(stays), ...opening.filter(isStep)],
   };
 }
 

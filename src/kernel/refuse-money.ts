@@ -3,44 +3,75 @@ import { availableMicros, type LimitRoom, leastBy } from './headroom.ts';
 import { invariant } from './invariant.ts';
 import { atLeastZero } from './money.ts';
 import type { FailingLimit, Refusal } from './refusal.ts';
+import { rollingFreeMs } from './rolling-spend.ts';
+import type { Calendar } from './window.ts';
 
 /** How long a caller should wait for holds to come back. They end when their work does, which nobody can foretell; one
  * second is short beside a model call and long beside a decision. */
-const HELD_RETRY_MS = 1_000;
+export const HELD_RETRY_MS = 1_000;
 
 /** QuotaFailure names at most this many limits: 16 levels of a few limits would not fit into a status of 4 KB. */
 const FAILING_COUNT_MAX = 16;
 
-/**
- * Judges whether `minMicros` fits under every limit; undefined where it does. `rooms`: every limit, root first. `ownHeldMicros`:
- * what the reservation that asks for more holds itself, at every level; 0 for a Reserve. Waiting does not give that back, so
- * where it is in the way there is no RetryInfo.
- */
-export function moneyRefusal(
-  rooms: readonly LimitRoom[],
-  minMicros: bigint,
-  ownHeldMicros: bigint,
-): Refusal | undefined {
-  const failing = rooms.filter((room) => availableMicros(room) < minMicros);
+/** What an amount is asked for with. */
+export interface Ask {
+  readonly minMicros: bigint;
+  /**
+   * What the reservation that asks for more holds itself, at every level; undefined for a Reserve. Waiting does not give that
+   * back, and a window that turns does not help it: it stays in its own periods.
+   */
+  readonly ownHeldMicros: bigint | undefined;
+  readonly nowMs: number;
+  readonly calendar: Calendar;
+}
+
+/** Limits whose room is below the least that is asked for, nearest the root first. */
+export function failingRooms(rooms: readonly LimitRoom[], { minMicros }: Ask): LimitRoom[] {
+  return rooms.filter((room) => availableMicros(room) < minMicros);
+}
+
+/** EXCEEDS_LIMIT where the least asked for is above a whole amount; undefined where it is not. */
+export function neverFitsRefusal(failing: readonly LimitRoom[], { minMicros }: Ask): Refusal | undefined {
+  const never = failing.filter((room) => room.amountMicros < minMicros);
+  if (never.length === 0) return undefined;
+  const named = leastBy(never, (room) => room.amountMicros);
+  return refusalOf('EXCEEDS_LIMIT', 'it can never fit: more than the whole amount', named, failing, minMicros);
+}
+
+/** Exhausted before held; undefined where no limit fails. Without RetryInfo: see recoveryMs. */
+export function moneyRefusal(failing: readonly LimitRoom[], ask: Ask): Refusal | undefined {
   if (failing.length === 0) return undefined;
-  const never = failing.filter((room) => room.limit.amountMicros < minMicros);
-  if (never.length > 0) {
-    const named = leastBy(never, (room) => room.limit.amountMicros);
-    return refusalOf('EXCEEDS_LIMIT', 'it can never fit: more than the whole amount', named, failing, minMicros);
-  }
+  const { minMicros, ownHeldMicros = 0n } = ask;
   const exhausted = failing.filter((room) => atLeastZero(room.unspentMicros) < minMicros);
   if (exhausted.length > 0) {
     const named = leastBy(exhausted, availableMicros);
     return refusalOf('BUDGET_EXHAUSTED', 'what is spent leaves less than is needed', named, failing, minMicros);
   }
   const named = leastBy(failing, availableMicros);
-  if (failing.some((room) => room.unspentMicros - ownHeldMicros < minMicros)) {
-    return refusalOf('CAPACITY_HELD', 'it would fit but for live holds, its own among them', named, failing, minMicros);
+  const byItself = failing.some((room) => room.unspentMicros - ownHeldMicros < minMicros);
+  const why = byItself ? 'it would fit but for live holds, its own among them' : 'it would fit but for live holds';
+  return refusalOf('CAPACITY_HELD', why, named, failing, minMicros);
+}
+
+/** How long until waiting may have made room under a failing limit, in milliseconds; undefined: waiting does not help. */
+export function recoveryMs(room: LimitRoom, ask: Ask): number | undefined {
+  const { minMicros, ownHeldMicros = 0n, nowMs, calendar } = ask;
+  if (room.unspentMicros - ownHeldMicros >= minMicros) return HELD_RETRY_MS;
+  const window = room.budget.def.windows.find(({ no }) => no === room.limit.windowNo);
+  const isNew = ask.ownHeldMicros === undefined;
+  switch (window?.rule.kind) {
+    case 'calendar':
+      // What was topped up ends with the period.
+      if (!isNew || room.limit.amountMicros < minMicros) return undefined;
+      return calendar.period(window.rule, nowMs).endMs - nowMs;
+    case 'rolling': {
+      const left = room.amountMicros - ownHeldMicros - minMicros;
+      const freeMs = rollingFreeMs(room.budget.steps, window.no, window.rule, nowMs, left);
+      return freeMs === undefined ? undefined : Math.max(freeMs - nowMs, 1);
+    }
+    default:
+      return undefined;
   }
-  return {
-    ...refusalOf('CAPACITY_HELD', 'it would fit but for live holds', named, failing, minMicros),
-    retryAfterMs: HELD_RETRY_MS,
-  };
 }
 
 /** The refusal of a sum of a budget that int64 cannot hold; `unit` is its tree's. */
@@ -56,7 +87,8 @@ export function overflowRefusal(budget: string, unit: string, requestedMicros: b
   };
 }
 
-function refusalOf(
+/** A refusal that names one limit and lists all that fail, tightest first. */
+export function refusalOf(
   reason: Refusal['reason'],
   why: string,
   named: LimitRoom | undefined,
@@ -83,7 +115,7 @@ function failingLimit(room: LimitRoom): FailingLimit {
   return {
     budget: room.budget.def.path,
     limit: room.limit.name,
-    amountMicros: room.limit.amountMicros,
+    amountMicros: room.amountMicros,
     availableMicros: availableMicros(room),
   };
 }

@@ -80,13 +80,13 @@ function answerFrom(state: TreeState, entry: Entry, context: DecideContext): Ans
     case 'Expired':
       throw new InvariantError('what nobody asked for has no key');
     default:
-      return budgetAgain(state, entry);
+      return budgetAgain(state, entry, context);
   }
 }
 
 // The definition that the edit made; labels, balances and ancestors as they are now.
-function budgetAgain(state: TreeState, entry: BudgetChange): Answer {
-  return readBudget(state, { ...state.mustBudget(entry.def.no), def: entry.def }, true);
+function budgetAgain(state: TreeState, entry: BudgetChange, context: DecideContext): Answer {
+  return readBudget(state, { ...state.mustBudget(entry.def.no), def: entry.def }, context, true);
 }
 
 function unusable(state: TreeState, reservation: Reservation, context: DecideContext): Refusal | undefined {

@@ -4,12 +4,15 @@
 // Records are immutable and replaced whole, with one exception: within a batch the counters of a budget are moved in place
 // on a copy that the batch made, since replacing three budgets for each of a thousand reserves was a tenth of the time of
 // a hot tree. Whoever keeps a counter past the decision copies it (read.ts).
-import type { Account, BudgetState, Counter } from './budget.ts';
-import type { Effect, Entry } from './entry.ts';
+import type { Account, BudgetState, Counter, PeriodAccounts } from './budget.ts';
+import type { Effect, Entry, RateMove } from './entry.ts';
 import { invariant } from './invariant.ts';
 import { LeaseIndex } from './lease-index.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
+import type { RateLevel } from './rate.ts';
 import type { Reservation } from './reservation.ts';
+import { copySteps, moveStep } from './rolling-spend.ts';
+import { oldestStep, rollingRuleOf } from './window.ts';
 
 /** Where a tree's journal ends, as far as this state knows. */
 export interface StatePosition {
@@ -30,7 +33,9 @@ export class TreeState {
   readonly #reservations = new Map<ReservationId, Reservation>();
   readonly #remembered = new Map<string, Entry>();
   readonly #leases = new LeaseIndex();
-  readonly #accounts = new Map<number, readonly Account[]>();
+  readonly #accounts = new Map<number, PeriodAccounts>();
+  /** Budgets that may have counters of periods that are over. */
+  readonly #turned = new Set<number>();
   /** Loaded budgets right below a budget, where there are any. */
   readonly #childCounts = new Map<number, number>();
   /** Records as they were at the last commit, of those that were touched since. */
@@ -88,13 +93,28 @@ export class TreeState {
     return chain.reverse();
   }
 
-  /** The accounts that a reservation on `budget` moves, root first. Shared by all reservations on it. */
-  accountsOf(budget: BudgetState): readonly Account[] {
-    const known = this.#accounts.get(budget.def.no);
-    if (known !== undefined) return known;
-    const accounts = this.chain(budget).map(({ def }) => ({ budgetNo: def.no, windowNo: 0, periodMs: 0 }));
-    this.#accounts.set(budget.def.no, accounts);
-    return accounts;
+  /** The accounts that a reservation on a budget moves at `atMs`, as remembered: shared by all of its period. */
+  accountsOf(budgetNo: number, atMs: number): PeriodAccounts | undefined {
+    const known = this.#accounts.get(budgetNo);
+    return known === undefined || atMs >= known.untilMs || atMs < known.fromMs ? undefined : known;
+  }
+
+  rememberAccounts(budgetNo: number, accounts: PeriodAccounts): void {
+    this.#accounts.set(budgetNo, accounts);
+  }
+
+  /** Whether the counters that a reservation moves are loaded: those of lifetime windows always are with their budgets. */
+  hasCounters(accounts: readonly Account[]): boolean {
+    for (const account of accounts) if (account.windowNo !== 0 && !this.#hasCounter(account)) return false;
+    return true;
+  }
+
+  // A window that is gone from its budget is not counted any more.
+  #hasCounter({ budgetNo, windowNo, periodMs }: Account): boolean {
+    const budget = this.#budgets.get(budgetNo);
+    if (budget === undefined) return false;
+    if (!budget.def.windows.some(({ no }) => no === windowNo)) return true;
+    return budget.counters.some((each) => each.windowNo === windowNo && each.periodMs === periodMs);
   }
 
   /** Live reservations whose lease and grace have run out at `nowMs`, oldest first, up to `countMax`. */
@@ -127,7 +147,10 @@ export class TreeState {
     const no = budget.def.no;
     this.#noteBudget(no);
     this.#moving.delete(no);
-    if (!this.#budgets.has(no)) this.#countChild(budget, 1);
+    const before = this.#budgets.get(no);
+    if (before === undefined) this.#countChild(budget, 1);
+    // Those of all budgets below hold its windows too.
+    else if (before.def.windows !== budget.def.windows) this.#accounts.clear();
     this.#budgets.set(no, budget);
     this.#budgetNos.set(budget.def.path, no);
   }
@@ -145,11 +168,37 @@ export class TreeState {
   }
 
   /** Moves counters. Accounts of budgets that are not loaded are passed over: their counters are loaded with the effect. */
-  move(effect: Effect): void {
+  move(effect: Effect, atMs: number): void {
     for (const account of effect.accounts) {
-      const budget = this.#moving.get(account.budgetNo) ?? this.#startMoving(account.budgetNo);
-      if (budget !== undefined) moveAccount(budget, account, effect);
+      const budget = this.#mustMove(account.budgetNo);
+      if (budget === undefined) continue;
+      if (account.windowNo !== 0) {
+        if (moveWindow(budget, account, effect)) this.#turned.add(account.budgetNo);
+        continue;
+      }
+      moveLifetime(budget, effect);
+      if (atMs > budget.movedMs) budget.movedMs = atMs;
     }
+  }
+
+  /** Takes note of how full rates are at `atMs`. */
+  moveRates(moves: readonly RateMove[], atMs: number): void {
+    for (const { budgetNo, rateNo, level } of moves) {
+      const budget = this.#mustMove(budgetNo);
+      if (budget === undefined) continue;
+      const after = { no: rateNo, level, atMs };
+      const at = budget.rateLevels.findIndex(({ no }) => no === rateNo);
+      if (at === -1) budget.rateLevels.push(after);
+      else budget.rateLevels[at] = after;
+    }
+  }
+
+  /** Counts the children of a budget that are not closed. */
+  countOpenChildren(budgetNo: number, change: number): void {
+    const budget = change === 0 ? undefined : this.#mustMove(budgetNo);
+    if (budget === undefined) return;
+    budget.openChildCount += change;
+    invariant(budget.openChildCount >= 0, `the open children of ${budget.def.path} below 0`);
   }
 
   advance(position: StatePosition): void {
@@ -181,6 +230,7 @@ export class TreeState {
       else this.#remembered.set(digest, before);
     }
     this.#position = this.#committed;
+    this.#accounts.clear();
     this.#forgetBefore();
   }
 
@@ -227,6 +277,35 @@ export class TreeState {
     }
   }
 
+  /**
+   * Forgets counters of periods that are over and hold nothing, and steps that do not count any more at `nowMs`, of the budgets
+   * where new ones have come. Only between batches.
+   */
+  evictPast(nowMs: number): void {
+    for (const no of this.#turned) {
+      const budget = this.#budgets.get(no);
+      if (budget !== undefined) this.#budgets.set(no, withoutPast(budget, nowMs));
+    }
+    this.#turned.clear();
+  }
+
+  /**
+   * Adds counters of a loaded budget that it does not have, as a load brought them. Only between batches.
+   */
+  addCounters(budgetNo: number, counters: readonly Counter[]): void {
+    const budget = this.mustBudget(budgetNo);
+    const added = counters.filter(
+      ({ windowNo, periodMs }) =>
+        budget.def.windows.some(({ no }) => no === windowNo) &&
+        !budget.counters.some((each) => each.windowNo === windowNo && each.periodMs === periodMs),
+    );
+    // In front of later periods: the last one of a window is its latest.
+    const [lifetime, ...others] = budget.counters;
+    invariant(lifetime !== undefined, `${budget.def.path} has a lifetime counter`);
+    const ordered = [...others, ...added].sort((a, b) => a.windowNo - b.windowNo || a.periodMs - b.periodMs);
+    this.#budgets.set(budgetNo, { ...budget, counters: [lifetime, ...ordered] });
+  }
+
   /** Forgets the oldest remembered keys beyond `countMax`; the store still knows them. Only between batches. */
   evictRemembered(countMax: number): void {
     for (const digest of this.#remembered.keys()) {
@@ -245,11 +324,20 @@ export class TreeState {
     if (!this.#budgetsBefore.has(no)) this.#budgetsBefore.set(no, this.#budgets.get(no));
   }
 
+  #mustMove(no: number): MovingBudget | undefined {
+    return this.#moving.get(no) ?? this.#startMoving(no);
+  }
+
   #startMoving(no: number): MovingBudget | undefined {
     const budget = this.#budgets.get(no);
     if (budget === undefined) return undefined;
     this.#noteBudget(no);
-    const copy: MovingBudget = { ...budget, counters: budget.counters.map((counter) => ({ ...counter })) };
+    const copy: MovingBudget = {
+      ...budget,
+      counters: budget.counters.map((counter) => ({ ...counter })),
+      steps: copySteps(budget.steps),
+      rateLevels: [...budget.rateLevels],
+    };
     // To the end of the order, once a batch.
     this.#budgets.delete(no);
     this.#budgets.set(no, copy);
@@ -295,24 +383,67 @@ export class TreeState {
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** A budget whose counters may be moved in place. */
-interface MovingBudget extends Omit<Writable<BudgetState>, 'counters'> {
+interface MovingBudget extends Omit<Writable<BudgetState>, 'counters' | 'steps' | 'rateLevels'> {
   counters: Writable<Counter>[];
+  steps: Counter[];
+  rateLevels: RateLevel[];
 }
 
-function moveAccount(budget: MovingBudget, account: Account, effect: Effect): void {
-  const counter = budget.counters.find(
-    (each) => each.windowNo === account.windowNo && each.periodMs === account.periodMs,
-  );
-  invariant(
-    counter !== undefined,
-    `budget ${budget.def.path} has no counter for window ${account.windowNo} at ${account.periodMs}`,
-  );
+function moveLifetime(budget: MovingBudget, effect: Effect): void {
+  const counter = budget.counters[0];
+  invariant(counter?.windowNo === 0, `budget ${budget.def.path} has no lifetime counter`);
+  moveCounter(budget, counter, effect);
+  budget.activeCount += effect.active;
+  invariant(budget.activeCount >= 0, `the live reservations of ${budget.def.path} below 0`);
+}
+
+// Returns whether a counter or a step was made. A period that is not here and is not the latest one is not loaded: its counter
+// is, before anything decides on it, and the effect comes with it.
+function moveWindow(budget: MovingBudget, account: Account, effect: Effect): boolean {
+  const { windowNo, periodMs } = account;
+  if (periodMs !== 0 && rollingRuleOf(budget.def.windows, windowNo) !== undefined) {
+    const countBefore = budget.steps.length;
+    const moved = moveStep(budget.steps, windowNo, periodMs, effect);
+    invariant(moved, `a step of window ${windowNo} of ${budget.def.path} below 0`);
+    return budget.steps.length !== countBefore;
+  }
+  let latestMs = -1;
+  for (const counter of budget.counters) {
+    if (counter.windowNo !== windowNo) continue;
+    if (counter.periodMs === periodMs) {
+      moveCounter(budget, counter, effect);
+      return false;
+    }
+    latestMs = counter.periodMs;
+  }
+  const { path, windows, windowNoMax } = budget.def;
+  invariant(windowNo <= windowNoMax, `budget ${path} has no counter for window ${windowNo}`);
+  if (periodMs <= latestMs || !windows.some(({ no }) => no === windowNo)) return false;
+  const made = { windowNo, periodMs, heldMicros: 0n, settledMicros: 0n, overrunMicros: 0n };
+  moveCounter(budget, made, effect);
+  budget.counters.push(made);
+  return true;
+}
+
+function moveCounter(budget: MovingBudget, counter: Writable<Counter>, effect: Effect): void {
   counter.heldMicros += effect.heldMicros;
   counter.settledMicros += effect.settledMicros;
   counter.overrunMicros += effect.overrunMicros;
-  if (account.windowNo === 0) budget.activeCount += effect.active;
   invariant(
-    counter.heldMicros >= 0n && counter.settledMicros >= 0n && counter.overrunMicros >= 0n && budget.activeCount >= 0,
+    counter.heldMicros >= 0n && counter.settledMicros >= 0n && counter.overrunMicros >= 0n,
     `a counter of ${budget.def.path} below 0`,
   );
+}
+
+function withoutPast(budget: BudgetState, nowMs: number): BudgetState {
+  const latest = new Map(budget.counters.map(({ windowNo, periodMs }) => [windowNo, periodMs]));
+  const oldest = new Map<number, number>();
+  for (const { no, rule } of budget.def.windows) if (rule.kind === 'rolling') oldest.set(no, oldestStep(rule, nowMs));
+  const counters = budget.counters.filter(
+    ({ windowNo, periodMs, heldMicros }) => heldMicros > 0n || latest.get(windowNo) === periodMs,
+  );
+  const firstKept = budget.steps.findIndex(({ windowNo, periodMs }) => periodMs >= (oldest.get(windowNo) ?? 0));
+  // Only from the front, so that the usual case copies nothing.
+  const steps = firstKept === -1 ? [] : firstKept === 0 ? budget.steps : budget.steps.slice(firstKept);
+  return { ...budget, counters, steps };
 }

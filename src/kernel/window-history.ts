@@ -20,6 +20,8 @@ export interface WindowHistory {
 /** What one window has to start from. All in micro-units. */
 export interface WindowSum {
   readonly rule: WindowRule;
+  /** As asked for. */
+  readonly fromMs: number;
   /** Held by live reservations: those admitted from `fromMs` on, or all of them in a rolling window. */
   readonly heldMicros: bigint;
   readonly settledMicros: bigint;
@@ -47,6 +49,17 @@ export function neededHistory(
     if (!known && !fresh.some((each) => sameRule(each, rule))) fresh.push(rule);
   }
   return fresh.map((rule) => ({ rule, fromMs: firstPeriodOf(rule, nowMs, calendar) || pastOf(rule, nowMs) }));
+}
+
+/**
+ * Whether sums answer all that is needed at the decision that follows entry `seq`. They do not once another entry came between,
+ * or a calendar window turned: then they have to be read again.
+ */
+export function fitsHistory(history: WindowHistory | undefined, needs: readonly HistoryNeed[], seq: number): boolean {
+  if (history?.seq !== seq) return false;
+  return needs.every(({ rule, fromMs }) =>
+    history.sums.some((sum) => sameRule(sum.rule, rule) && (rule.kind === 'rolling' || sum.fromMs === fromMs)),
+  );
 }
 
 /** First period that a window counts when it comes to be at `nowMs`: see WindowDef. */

@@ -80,3 +80,13 @@ export function sameRule(a: WindowRule, b: WindowRule): boolean {
       return b.kind === 'calendar' && a.unit === b.unit && a.timeZone === b.timeZone;
   }
 }
+
+/** The rule of a window whose spend goes to steps; undefined for all others, and for one that is not among `windows`. */
+export function rollingRuleOf(
+  windows: readonly { readonly no: number; readonly rule: WindowRule }[],
+  windowNo: number,
+): RollingRule | undefined {
+  if (windowNo === 0) return undefined;
+  for (const { no, rule } of windows) if (no === windowNo) return rule.kind === 'rolling' ? rule : undefined;
+  return undefined;
+}

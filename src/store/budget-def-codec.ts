@@ -1,21 +1,31 @@
 // A budget's definition as JSON with named fields: in the journal wherever a definition changes, and in the projected
-// table, where people read it. Rare, so it is written for reading.
-import type { BudgetDef, LimitDef, OnExpiry, WindowDef } from '../kernel/budget.ts';
+// table, where people read it. Rare, so it is written for reading; what most budgets don't have is left out.
+import type { BudgetDef, LimitDef, PeriodTopUp, WindowDef } from '../kernel/budget.ts';
 import type { BudgetPath } from '../kernel/names.ts';
+import {
+  listOf,
+  onExpiryOf,
+  overrunOf,
+  rateFields,
+  rateOf,
+  shapeMember,
+  shapeOf,
+  templateMember,
+  templateOf,
+} from './budget-terms-codec.ts';
 import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
-import { CorruptJournalError } from './port.ts';
+import { ruleFields, ruleOf } from './window-codec.ts';
 
 /** A definition as JSON text. */
 export function budgetDefText(def: BudgetDef): string {
-  const windows = def.windows.map((window) => `{"no":${window.no},"kind":${quote(window.rule.kind)}}`);
-  const limits = def.limits.map(
-    (limit) =>
-      `{"no":${limit.no},"name":${quote(limit.name)},"windowNo":${limit.windowNo},"amount":${amountText(limit.amountMicros)}}`,
-  );
+  const rates = def.rates.map((rate) => `{"no":${rate.no},${rateFields(rate)}}`);
   return (
     `{"no":${def.no},"path":${quote(def.path)},"parentNo":${def.parentNo ?? 'null'},"kind":${quote(def.kind)},` +
-    `"owner":${quote(def.owner)},"unit":${quote(def.unit)},"uncapped":${def.uncapped},"windows":[${windows.join(',')}],` +
-    `"limits":[${limits.join(',')}],"limitNoMax":${def.limitNoMax},"onExpiry":${quote(def.onExpiry)},` +
+    `"owner":${quote(def.owner)},"unit":${quote(def.unit)},"uncapped":${def.uncapped},` +
+    `"windows":[${def.windows.map(windowText).join(',')}],"limits":[${def.limits.map(limitText).join(',')}],` +
+    `"limitNoMax":${def.limitNoMax},"windowNoMax":${def.windowNoMax},` +
+    `${rates.length === 0 ? '' : `"rates":[${rates.join(',')}],`}"rateNoMax":${def.rateNoMax}${shapeMember(def.shape)},` +
+    `"onExpiry":"${def.onExpiry}","overrun":"${def.overrun}"${templateMember(def.childTemplate)},` +
     `"suspended":${def.suspended},"closed":${def.closed},"revision":${def.revision},` +
     `"createMs":${def.createMs},"updateMs":${def.updateMs}}`
   );
@@ -35,7 +45,16 @@ export function budgetDefOf(value: unknown): BudgetDef {
     windows: arrayOf(def['windows']).map(windowOf),
     limits: arrayOf(def['limits']).map(limitOf),
     limitNoMax: integerOf(def['limitNoMax']),
+    rates: listOf(def['rates']).map((rate) => {
+      const fields = objectOf(rate);
+      return { no: integerOf(fields['no']), ...rateOf(fields) };
+    }),
+    windowNoMax: integerOf(def['windowNoMax']),
+    rateNoMax: integerOf(def['rateNoMax']),
+    shape: shapeOf(def['shape']),
     onExpiry: onExpiryOf(def['onExpiry']),
+    overrun: overrunOf(def['overrun']),
+    childTemplate: templateOf(def['childTemplate']),
     suspended: def['suspended'] === true,
     closed: def['closed'] === true,
     revision: integerOf(def['revision']),
@@ -44,10 +63,24 @@ export function budgetDefOf(value: unknown): BudgetDef {
   };
 }
 
+function windowText({ no, rule, firstPeriodMs }: WindowDef): string {
+  return `{"no":${no},${ruleFields(rule)}${firstPeriodMs === 0 ? '' : `,"firstPeriodMs":${firstPeriodMs}`}}`;
+}
+
 function windowOf(value: unknown): WindowDef {
   const window = objectOf(value);
-  if (window['kind'] !== 'lifetime') throw new CorruptJournalError(`unknown window: ${JSON.stringify(window)}`);
-  return { no: integerOf(window['no']), rule: { kind: 'lifetime' } };
+  const first = window['firstPeriodMs'];
+  return {
+    no: integerOf(window['no']),
+    rule: ruleOf(window),
+    firstPeriodMs: first === undefined ? 0 : integerOf(first),
+  };
+}
+
+function limitText({ no, name, windowNo, amountMicros, topUp }: LimitDef): string {
+  const more =
+    topUp === undefined ? '' : `,"topUp":{"periodMs":${topUp.periodMs},"add":${amountText(topUp.addMicros)}}`;
+  return `{"no":${no},"name":${quote(name)},"windowNo":${windowNo},"amount":${amountText(amountMicros)}${more}}`;
 }
 
 function limitOf(value: unknown): LimitDef {
@@ -57,10 +90,12 @@ function limitOf(value: unknown): LimitDef {
     name: stringOf(limit['name']),
     windowNo: integerOf(limit['windowNo']),
     amountMicros: amountOf(limit['amount']),
+    topUp: topUpOf(limit['topUp']),
   };
 }
 
-function onExpiryOf(value: unknown): OnExpiry {
-  if (value === 'release' || value === 'charge' || value === 'charge_started') return value;
-  throw new CorruptJournalError(`unknown on_expiry: ${JSON.stringify(value)}`);
+function topUpOf(value: unknown): PeriodTopUp | undefined {
+  if (value === undefined) return undefined;
+  const topUp = objectOf(value);
+  return { periodMs: integerOf(topUp['periodMs']), addMicros: amountOf(topUp['add']) };
 }

@@ -1,6 +1,6 @@
 // JSON text to journal entries. Never guesses: an unknown version or type, a missing field or a figure that is no exact
 // integer is CorruptJournalError. Personal fields come from the side table; erased ones are empty.
-import type { Account, Labels } from '../kernel/budget.ts';
+import type { Account, Counter, Labels } from '../kernel/budget.ts';
 import type { CommandKind } from '../kernel/command.ts';
 import type {
   Effect,
@@ -11,16 +11,18 @@ import type {
   Headroom,
   Lapse,
   LeaseMove,
+  RateMove,
   RefusedRenewal,
   Revisions,
 } from '../kernel/entry.ts';
 import type { BudgetPath, ReservationId } from '../kernel/names.ts';
-import type { Reason, Refusal } from '../kernel/refusal.ts';
+import type { Reason } from '../kernel/refusal.ts';
 import { budgetDefOf } from './budget-def-codec.ts';
 import { ENTRY_VERSION } from './encode-entry.ts';
 import { figuresOf } from './figures-codec.ts';
-import { accountsOf, amountOf, arrayOf, integerOf, objectOf, optionalAmountOf, stringOf } from './json-text.ts';
+import { accountsOf, amountOf, arrayOf, integerOf, levelOf, objectOf, optionalAmountOf, stringOf } from './json-text.ts';
 import { CorruptJournalError } from './port.ts';
+import { refusalOf } from './refusal-codec.ts';
 
 type Raw = Readonly<Record<string, unknown>>;
 
@@ -35,9 +37,12 @@ export interface PersonalRow {
 export interface DecodeContext {
   /** Finds personal fields by sequence; undefined where they were erased. */
   readonly personalOf: (seq: number) => PersonalRow | undefined;
-  /** Accounts read last: the next entry most likely has the same. */
-  accounts: readonly Account[] | undefined;
+  /** Accounts read last, the latest first: the next entries most likely have the same. */
+  readonly accounts: (readonly Account[])[];
 }
+
+/** Of a budget with windows of every kind three lists come round; a few budgets take turns. */
+const KNOWN_ACCOUNTS_MAX = 12;
 
 /** Reads one parsed entry. Throws CorruptJournalError. */
 export function decodeEntry(value: unknown, context: DecodeContext): Entry {
@@ -103,6 +108,7 @@ export function decodeEntry(value: unknown, context: DecodeContext): Entry {
         replaceLabels: raw['replaceLabels'] === true,
         addMicros: optionalAmountOf(raw['add']),
         reason: stringOf(raw['reason']),
+        opening: raw['opening'] === undefined ? [] : arrayOf(raw['opening']).map(counterOf),
       };
     default:
       throw new CorruptJournalError(`unknown entry type ${JSON.stringify(type satisfies never)}`);
@@ -127,13 +133,14 @@ function personalOf(commitment: unknown, seq: number, context: DecodeContext): E
 }
 
 function grantOf(raw: Raw, { atMs, personal }: Pick<Entry, 'atMs' | 'personal'>, context: DecodeContext) {
-  const accounts = accountsOf(raw['accounts'], context.accounts);
-  context.accounts = accounts;
+  const accounts = sharedAccounts(raw['accounts'], context);
   return {
+    rateMoves: raw['rates'] === undefined ? [] : rateMovesOf(raw['rates']),
     reservation: {
       id: stringOf(raw['id']) as ReservationId,
       budgetNo: integerOf(raw['budgetNo']),
       budget: stringOf(raw['budget']) as BudgetPath,
+      also: raw['also'] === undefined ? [] : arrayOf(raw['also']).map((path) => stringOf(path) as BudgetPath),
       unit: stringOf(raw['unit']),
       accounts,
       createMs: raw['createMs'] === undefined ? atMs : integerOf(raw['createMs']),
@@ -195,41 +202,39 @@ function refusedOf(raw: Raw) {
     minMicros: optionalAmountOf(raw['min']),
     holder: stringOf(raw['holder']),
     revisions: revisionsOf(raw['rev']),
-    refusal: refusalOf(objectOf(raw['refusal'])),
+    refusal: refusalOf(raw['refusal']),
   };
 }
 
-function refusalOf(raw: Raw): Refusal {
+function rateMovesOf(value: unknown): RateMove[] {
+  const flat = arrayOf(value);
+  if (flat.length % 3 !== 0) throw new CorruptJournalError('rate moves are not triples');
+  const moves: RateMove[] = [];
+  for (let i = 0; i < flat.length; i += 3) {
+    moves.push({ budgetNo: integerOf(flat[i]), rateNo: integerOf(flat[i + 1]), level: levelOf(flat[i + 2]) });
+  }
+  return moves;
+}
+
+function counterOf(value: unknown): Counter {
+  const [windowNo, periodMs, held, settled, overrun] = arrayOf(value, 5);
   return {
-    kind: 'refusal',
-    reason: stringOf(raw['reason']) as Reason,
-    message: stringOf(raw['message']),
-    ...(raw['budget'] !== undefined && { budget: stringOf(raw['budget']) }),
-    ...(raw['limit'] !== undefined && { limit: stringOf(raw['limit']) }),
-    ...(raw['unit'] !== undefined && { unit: stringOf(raw['unit']) }),
-    ...(raw['available'] !== undefined && { availableMicros: amountOf(raw['available']) }),
-    ...(raw['requested'] !== undefined && { requestedMicros: amountOf(raw['requested']) }),
-    ...(raw['reservationId'] !== undefined && { reservationId: stringOf(raw['reservationId']) }),
-    ...(raw['retryAfterMs'] !== undefined && { retryAfterMs: integerOf(raw['retryAfterMs']) }),
-    ...(raw['failing'] !== undefined && { failing: arrayOf(raw['failing']).map(failingOf) }),
-    ...(raw['fields'] !== undefined && { fields: arrayOf(raw['fields']).map(fieldOf) }),
-    ...(raw['leaderAddress'] !== undefined && { leaderAddress: stringOf(raw['leaderAddress']) }),
+    windowNo: integerOf(windowNo),
+    periodMs: integerOf(periodMs),
+    heldMicros: amountOf(held),
+    settledMicros: amountOf(settled),
+    overrunMicros: amountOf(overrun),
   };
 }
 
-function failingOf(value: unknown) {
-  const [budget, limit, amount, available] = arrayOf(value, 4);
-  return {
-    budget: stringOf(budget),
-    limit: stringOf(limit),
-    amountMicros: amountOf(amount),
-    availableMicros: amountOf(available),
-  };
-}
-
-function fieldOf(value: unknown) {
-  const [field, description] = arrayOf(value, 2);
-  return { field: stringOf(field), description: stringOf(description) };
+function sharedAccounts(value: unknown, { accounts: known }: DecodeContext): readonly Account[] {
+  const accounts = accountsOf(value, known);
+  const place = known.indexOf(accounts);
+  if (place === 0) return accounts;
+  if (place > 0) known.splice(place, 1);
+  known.unshift(accounts);
+  if (known.length > KNOWN_ACCOUNTS_MAX) known.pop();
+  return accounts;
 }
 
 function revisionsOf(value: unknown): Revisions {
@@ -249,9 +254,7 @@ function effectsOf(value: unknown, context: DecodeContext, named?: readonly Acco
   return arrayOf(value).map((effect) => {
     const [held, settled, overrun, active, accountList] = arrayOf(effect);
     // A grant's effects may leave out the accounts that it named before.
-    const accounts =
-      accountList === undefined && named !== undefined ? named : accountsOf(accountList, context.accounts);
-    context.accounts = accounts;
+    const accounts = accountList === undefined && named !== undefined ? named : sharedAccounts(accountList, context);
     return {
       heldMicros: amountOf(held),
       settledMicros: amountOf(settled),

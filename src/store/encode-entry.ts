@@ -1,8 +1,9 @@
 // Journal entries to JSON text: compact, readable in psql, and the same bytes for the same entry. Personal fields never
 // get into it; their commitment does. Names: v format version, by actor, fig figures (figures-codec), rev budget number
-// and revision in pairs, room headroom (amount, budget, limit), fx effects (held, settled, overrun, active, accounts).
+// and revision in pairs, room headroom (amount, budget, limit), fx effects (held, settled, overrun, active, accounts), rates
+// levels (budget, rate, level), opening counters (window, period, held, settled, overrun). What is rare is left out.
 
-import type { Account } from '../kernel/budget.ts';
+import type { Account, Counter } from '../kernel/budget.ts';
 import type {
   BudgetChange,
   Effect,
@@ -12,15 +13,16 @@ import type {
   Graced,
   Granted,
   Headroom,
+  RateMove,
   Refused,
   Renewed,
   Revisions,
   Settled,
 } from '../kernel/entry.ts';
-import type { Refusal } from '../kernel/refusal.ts';
 import { budgetDefText } from './budget-def-codec.ts';
 import { figuresText } from './figures-codec.ts';
-import { accountsText, amountText, optionalAmountText, quote } from './json-text.ts';
+import { accountsText, amountText, levelText, optionalAmountText, quote } from './json-text.ts';
+import { refusalText } from './refusal-codec.ts';
 
 /** Version of the format that is written. Older ones stay readable for ever. */
 export const ENTRY_VERSION = 1;
@@ -65,6 +67,8 @@ function grantedText(entry: Granted): string {
     `"accounts":${accountsText(r.accounts)},` +
     (r.createMs === entry.atMs ? '' : `"createMs":${r.createMs},`) +
     (r.holder === '' ? '' : `"holder":${quote(r.holder)},`) +
+    (r.also.length === 0 ? '' : `"also":[${r.also.map(quote).join(',')}],`) +
+    (entry.rateMoves.length === 0 ? '' : `"rates":[${entry.rateMoves.map(rateMoveText).join(',')}],`) +
     `"fig":${figuresText(r.figures)},"min":${amountText(entry.minMicros)},"rev":${revisionsText(entry.revisions)},` +
     `"room":${headroomText(entry.headroom)},"fx":${effectsText(entry.effects, r.accounts)}`
   );
@@ -115,8 +119,17 @@ function expiredText(entry: Expired): string {
 function budgetChangeText(entry: BudgetChange): string {
   return (
     `"def":${budgetDefText(entry.def)},"replaceLabels":${entry.replaceLabels},` +
-    `"add":${optionalAmountText(entry.addMicros)},"reason":${quote(entry.reason)}`
+    `"add":${optionalAmountText(entry.addMicros)},"reason":${quote(entry.reason)}` +
+    (entry.opening.length === 0 ? '' : `,"opening":[${entry.opening.map(counterText).join(',')}]`)
   );
+}
+
+function rateMoveText({ budgetNo, rateNo, level }: RateMove): string {
+  return `${budgetNo},${rateNo},${levelText(level)}`;
+}
+
+function counterText({ windowNo, periodMs, heldMicros, settledMicros, overrunMicros }: Counter): string {
+  return `[${windowNo},${periodMs},${amountText(heldMicros)},${amountText(settledMicros)},${amountText(overrunMicros)}]`;
 }
 
 function refusedText(entry: Refused): string {
@@ -125,28 +138,6 @@ function refusedText(entry: Refused): string {
     `"max":${optionalAmountText(entry.maxMicros)},"min":${optionalAmountText(entry.minMicros)},` +
     `"holder":${quote(entry.holder)},"rev":${revisionsText(entry.revisions)},"refusal":${refusalText(entry.refusal)}`
   );
-}
-
-function refusalText(refusal: Refusal): string {
-  let text = `{"reason":"${refusal.reason}","message":${quote(refusal.message)}`;
-  if (refusal.budget !== undefined) text += `,"budget":${quote(refusal.budget)}`;
-  if (refusal.limit !== undefined) text += `,"limit":${quote(refusal.limit)}`;
-  if (refusal.unit !== undefined) text += `,"unit":${quote(refusal.unit)}`;
-  if (refusal.availableMicros !== undefined) text += `,"available":${amountText(refusal.availableMicros)}`;
-  if (refusal.requestedMicros !== undefined) text += `,"requested":${amountText(refusal.requestedMicros)}`;
-  if (refusal.reservationId !== undefined) text += `,"reservationId":${quote(refusal.reservationId)}`;
-  if (refusal.retryAfterMs !== undefined) text += `,"retryAfterMs":${refusal.retryAfterMs}`;
-  if (refusal.failing !== undefined) {
-    const failing = refusal.failing.map(
-      (f) => `[${quote(f.budget)},${quote(f.limit)},${amountText(f.amountMicros)},${amountText(f.availableMicros)}]`,
-    );
-    text += `,"failing":[${failing.join(',')}]`;
-  }
-  if (refusal.fields !== undefined) {
-    text += `,"fields":[${refusal.fields.map((f) => `[${quote(f.field)},${quote(f.description)}]`).join(',')}]`;
-  }
-  if (refusal.leaderAddress !== undefined) text += `,"leaderAddress":${quote(refusal.leaderAddress)}`;
-  return `${text}}`;
 }
 
 function revisionsText(revisions: Revisions): string {

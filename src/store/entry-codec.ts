@@ -29,7 +29,7 @@ export function encodeEntries(entries: readonly Entry[]): string {
  * CorruptJournalError.
  */
 export function decodeEntries(text: string, personalOf: (seq: number) => PersonalRow | undefined): Entry[] {
-  const context: DecodeContext = { personalOf, accounts: undefined };
+  const context: DecodeContext = { personalOf, accounts: [] };
   return arrayOf(parseStored(text)).map((entry) => decodeEntry(entry, context));
 }
 
@@ -39,7 +39,7 @@ export function decodePicked(
   places: readonly number[],
   personalOf: (seq: number) => PersonalRow | undefined,
 ): Entry[] {
-  const context: DecodeContext = { personalOf, accounts: undefined };
+  const context: DecodeContext = { personalOf, accounts: [] };
   const entries = arrayOf(parseStored(text));
   return places.map((place) => decodeEntry(entries[place], context));
 }

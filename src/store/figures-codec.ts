@@ -1,11 +1,11 @@
 // The changing figures of a reservation as one flat array: they are the bulk of the journal, so names would double it.
 // Order: state, requested, granted, held, settled, released, overrun, estimated, lapsed held, expire, reclaim, ttl, end,
-// late, estimated mark, started, outcome, release reason. The database gives projected rows in the same order.
+// late, estimated mark, started, outcome, release reason, renewals. The database gives projected rows in the same order.
 import type { Outcome, ReservationFigures, ReservationState } from '../kernel/reservation.ts';
 import { amountOf, amountText, arrayOf, integerOf, quote, stringOf } from './json-text.ts';
 import { CorruptJournalError } from './port.ts';
 
-const LENGTH = 18;
+const LENGTH = 19;
 /** Everything from the end on is left out while nothing of it is said. */
 const FRESH_LENGTH = 12;
 const STATES: ReadonlySet<string> = new Set<ReservationState>(['ACTIVE', 'SETTLED', 'RELEASED', 'EXPIRED']);
@@ -20,14 +20,20 @@ export function figuresText(f: ReservationFigures): string {
   if (isFresh(f)) return `${text}]`;
   return (
     `${text},${f.endMs === undefined ? 'null' : f.endMs},${f.late ? 1 : 0},${f.estimated ? 1 : 0},${f.started ? 1 : 0},` +
-    `${f.outcome === undefined ? 'null' : `"${f.outcome}"`},${quote(f.releaseReason)}]`
+    `${f.outcome === undefined ? 'null' : `"${f.outcome}"`},${quote(f.releaseReason)},${f.renewalCount}]`
   );
 }
 
 // As a grant leaves it: nothing has been marked or said yet.
 function isFresh(f: ReservationFigures): boolean {
   return (
-    f.endMs === undefined && !f.late && !f.estimated && !f.started && f.outcome === undefined && f.releaseReason === ''
+    f.endMs === undefined &&
+    !f.late &&
+    !f.estimated &&
+    !f.started &&
+    f.outcome === undefined &&
+    f.releaseReason === '' &&
+    f.renewalCount === 0
   );
 }
 
@@ -49,6 +55,7 @@ export function figuresOf(value: unknown): ReservationFigures {
     expireMs: integerOf(f[9]),
     reclaimMs: integerOf(f[10]),
     ttlMs: integerOf(f[11]),
+    renewalCount: fresh ? 0 : integerOf(f[18]),
     endMs: fresh || f[12] === null ? undefined : integerOf(f[12]),
     late: f[13] === 1,
     estimated: f[14] === 1,

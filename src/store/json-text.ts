@@ -20,6 +20,21 @@ export function amountText(micros: bigint): string {
   return micros <= SAFE_MAX && micros >= -SAFE_MAX ? `${micros}` : `"${micros}"`;
 }
 
+// A rate's level is units x milliseconds: both may be any exact integer.
+const LEVEL_DIGITS = /^\d{1,32}$/;
+
+/** The level of a rate; exact whatever its size. */
+export function levelText(level: bigint): string {
+  return amountText(level);
+}
+
+/** Reads what levelText wrote. Throws CorruptJournalError for anything else. */
+export function levelOf(value: unknown): bigint {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value);
+  if (typeof value === 'string' && LEVEL_DIGITS.test(value)) return BigInt(value);
+  throw new CorruptJournalError(`not a level: ${JSON.stringify(value)}`);
+}
+
 /** An amount or null. */
 export function optionalAmountText(micros: bigint | undefined): string {
   return micros === undefined ? 'null' : amountText(micros);
@@ -82,11 +97,11 @@ export function accountsText(accounts: readonly Account[]): string {
   return text;
 }
 
-/** Reads accounts. Gives `like` back where it says the same, so that many entries on one budget share one array. */
-export function accountsOf(value: unknown, like: readonly Account[] | undefined): readonly Account[] {
+/** Reads accounts. Gives one of `known` back where it says the same, so that many entries on one budget share one array. */
+export function accountsOf(value: unknown, known: readonly (readonly Account[])[]): readonly Account[] {
   const flat = arrayOf(value);
   if (flat.length % 3 !== 0) throw new CorruptJournalError('accounts are not triples');
-  if (like !== undefined && saysTheSame(flat, like)) return like;
+  for (const accounts of known) if (saysTheSame(flat, accounts)) return accounts;
   const accounts: Account[] = [];
   for (let i = 0; i < flat.length; i += 3) {
     accounts.push({

@@ -1,6 +1,7 @@
 // What a tree of budgets should answer, written from DESIGN.md and from nothing else: a list of holds, and sums over it
 // whenever somebody asks. No counters, no journal, no index, so that it has nothing in common with what it judges.
-import type { Command, Extend, LimitInput, Renew, Reserve, Settle } from '../../src/kernel/command.ts';
+import type { LimitInput } from '../../src/kernel/budget.ts';
+import type { Command, Extend, Renew, Reserve, Settle } from '../../src/kernel/command.ts';
 import { figuresOf, type Hold, newHold, type PredictedRefusal, type Prediction } from './prediction.ts';
 
 interface ModelBudget {

@@ -12,6 +12,7 @@ import { arbitraryStory, type Story, StoryTeller } from '../support/arbitrary-st
 import { Commands } from '../support/commands.ts';
 import { START_MS } from '../support/kernel-driver.ts';
 import { pictureOf } from '../support/picture-of.ts';
+import { UTC_CALENDAR } from '../support/utc-calendar.ts';
 
 const wholeTree = (make: Commands) =>
   new CachedTree(make.treeId, {
@@ -43,7 +44,13 @@ function playInBatches(story: Story, batchSize: number, rehearse: boolean) {
   const flush = () => {
     for (; waiting.length > 0; waiting = waiting.slice(batchSize)) {
       const items = waiting.slice(0, batchSize).map((command) => submitted(command, tree));
-      const context = { nowMs, graceMs: story.graceMs, commit: commitTo };
+      const context = {
+        nowMs,
+        graceMs: story.graceMs,
+        commit: commitTo,
+        calendar: UTC_CALENDAR,
+        implausibleFactor: 1_000,
+      };
       if (rehearse) {
         decideTree(tree, items, context);
         tree.state.rollback();

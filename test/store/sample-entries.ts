@@ -1,6 +1,6 @@
 // Entries for tests of the store: a small tree and what happens in it, right in figures and effects, built without the
 // kernel so that a store test fails only for the store's sake.
-import type { Account, BudgetDef, Labels } from '../../src/kernel/budget.ts';
+import { type Account, type BudgetDef, type Labels, NO_SHAPE } from '../../src/kernel/budget.ts';
 import type {
   BudgetChange,
   Entry,
@@ -69,10 +69,16 @@ export function definition(
     owner: 'owner',
     unit: 'USD',
     uncapped: false,
-    windows: [{ no: 0, rule: { kind: 'lifetime' } }],
-    limits: [{ no: 1, name: 'lifetime', windowNo: 0, amountMicros: 1_000_000n }],
+    windows: [{ no: 0, rule: { kind: 'lifetime' }, firstPeriodMs: 0 }],
+    limits: [{ no: 1, name: 'lifetime', windowNo: 0, amountMicros: 1_000_000n, topUp: undefined }],
     limitNoMax: 1,
+    rates: [],
+    windowNoMax: 0,
+    rateNoMax: 0,
+    shape: NO_SHAPE,
     onExpiry: 'release',
+    overrun: 'record',
+    childTemplate: undefined,
     suspended: false,
     closed: false,
     revision: 1,
@@ -85,12 +91,12 @@ export function definition(
 /** A budget is made. */
 export function created(common: Common, def: BudgetDef): BudgetChange {
   const replaceLabels = common.personal !== undefined;
-  return { ...base(common), type: 'BudgetCreated', def, replaceLabels, addMicros: undefined, reason: '' };
+  return { ...base(common), type: 'BudgetCreated', def, replaceLabels, addMicros: undefined, reason: '', opening: [] };
 }
 
 /** A budget is edited; with personal fields its labels are replaced, or removed where they hold none. */
 export function updated(common: Common, def: BudgetDef, replaceLabels: boolean): BudgetChange {
-  return { ...base(common), type: 'BudgetUpdated', def, replaceLabels, addMicros: undefined, reason: 'edit' };
+  return { ...base(common), type: 'BudgetUpdated', def, replaceLabels, addMicros: undefined, reason: 'edit', opening: [] };
 }
 
 /** Figures of a fresh hold. */
@@ -108,6 +114,7 @@ export function held(micros: bigint, reclaimMs: number): ReservationFigures {
     expireMs: reclaimMs - 5_000,
     reclaimMs,
     ttlMs: 60_000,
+    renewalCount: 0,
     endMs: undefined,
     late: false,
     estimated: false,
@@ -135,10 +142,12 @@ export function granted(
   return {
     ...base(common),
     type: 'Granted',
+    rateMoves: [],
     reservation: {
       id,
       budgetNo: budget.nos.at(-1) as number,
       budget: path(budget.path),
+      also: [],
       unit: 'USD',
       accounts,
       createMs: common.atMs ?? START_MS + common.seq,

@@ -1,7 +1,18 @@
 // fast-check arbitraries for journal entries of every type, as the codec must carry them: any amounts, any text that
 // PostgreSQL can hold. They obey the types, not the rules of the kernel.
 import fc from 'fast-check';
-import type { Account, BudgetDef, Labels } from '../../src/kernel/budget.ts';
+import {
+  type Account,
+  type BudgetDef,
+  type BudgetTerms,
+  type Counter,
+  type Labels,
+  type LimitDef,
+  type LimitInput,
+  NO_SHAPE,
+  type Shape,
+  type WindowDef,
+} from '../../src/kernel/budget.ts';
 import type {
   BudgetChange,
   Effect,
@@ -23,8 +34,10 @@ import type {
 } from '../../src/kernel/entry.ts';
 import { MICROS_MAX } from '../../src/kernel/money.ts';
 import type { BudgetPath, ReservationId } from '../../src/kernel/names.ts';
+import type { RateDef, RateInput } from '../../src/kernel/rate.ts';
 import type { Refusal } from '../../src/kernel/refusal.ts';
 import type { ReservationFigures } from '../../src/kernel/reservation.ts';
+import type { WindowRule } from '../../src/kernel/window.ts';
 
 const TIME_MS_MAX = 4_102_444_800_000;
 
@@ -80,6 +93,7 @@ const figures: fc.Arbitrary<ReservationFigures> = fc.record({
   expireMs: timeMs,
   reclaimMs: timeMs,
   ttlMs: timeMs,
+  renewalCount: fc.oneof(fc.constant(0), fc.nat()),
   endMs: fc.option(timeMs, { nil: undefined }),
   late: fc.boolean(),
   estimated: fc.boolean(),
@@ -109,10 +123,15 @@ const change = { id, figures, headroom, effects };
 const granted = entryOf<Granted>(
   'Granted',
   fc.record({
+    rateMoves: fc.array(
+      fc.record({ budgetNo: fc.integer({ min: 1 }), rateNo: fc.integer({ min: 1 }), level: fc.bigInt(0n, 2n ** 100n) }),
+      { maxLength: 3 },
+    ),
     reservation: fc.record({
       id,
       budgetNo: fc.integer({ min: 1, max: 1_000_000 }),
       budget: path,
+      also: fc.array(path, { maxLength: 3 }),
       unit: text,
       accounts,
       createMs: timeMs,
@@ -172,6 +191,63 @@ const graced = entryOf<Graced>(
 const lapse: fc.Arbitrary<Lapse> = fc.record({ id, figures, charged: fc.boolean(), effects });
 const expired = entryOf<Expired>('Expired', fc.record({ lapses: fc.array(lapse, { maxLength: 4 }) }));
 
+const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+const rule: fc.Arbitrary<WindowRule> = fc.oneof<fc.Arbitrary<WindowRule>[]>(
+  fc.constant({ kind: 'lifetime' }),
+  fc.record({ kind: fc.constant('range' as const), startMs: timeMs, endMs: timeMs }),
+  fc.record({ kind: fc.constant('rolling' as const), durationMs: timeMs, stepMs: timeMs }),
+  fc.record({
+    kind: fc.constant('calendar' as const),
+    unit: fc.constantFrom('hour', 'day', 'week', 'month'),
+    timeZone: fc.constantFrom('UTC', 'Europe/Amsterdam', 'America/Argentina/Ushuaia'),
+  }),
+);
+const window: fc.Arbitrary<WindowDef> = fc.record({ no: count, rule, firstPeriodMs: timeMs });
+const limit: fc.Arbitrary<LimitDef> = fc.record({
+  no: count,
+  name: text,
+  windowNo: count,
+  amountMicros: micros,
+  topUp: fc.option(fc.record({ periodMs: timeMs, addMicros: micros }), { nil: undefined }),
+});
+const rate: fc.Arbitrary<RateInput> = fc.record({
+  kind: fc.constantFrom('requests', 'tokens', 'tool_calls'),
+  count,
+  perMs: count,
+  burst: count,
+});
+const rateDef: fc.Arbitrary<RateDef> = fc.record({ no: count, rate }).map(({ no, rate: input }) => ({ no, ...input }));
+const optionalCount = fc.option(count, { nil: undefined });
+const shape: fc.Arbitrary<Shape> = fc.oneof(
+  fc.constant(NO_SHAPE),
+  fc.record({
+    maxReservationMicros: optionalMicros,
+    maxActive: optionalCount,
+    maxChildren: optionalCount,
+    maxDepth: optionalCount,
+    maxLeaseMs: optionalCount,
+    maxRenewals: optionalCount,
+    closeAfterMs: optionalCount,
+  }),
+);
+const policies = {
+  onExpiry: fc.constantFrom('release' as const, 'charge' as const, 'charge_started' as const),
+  overrun: fc.constantFrom('record' as const, 'reject' as const),
+};
+const limitInput: fc.Arbitrary<LimitInput> = fc.record({ name: text, rule, amountMicros: micros });
+
+/** Templates that hold up to `depth` further ones. */
+const termsOf = (depth: number): fc.Arbitrary<BudgetTerms> =>
+  fc.record({
+    budgetKind: text,
+    uncapped: fc.boolean(),
+    limits: fc.array(limitInput, { maxLength: 2 }),
+    rates: fc.array(rate, { maxLength: 2 }),
+    shape,
+    ...policies,
+    childTemplate: depth === 0 ? fc.constant(undefined) : fc.option(termsOf(depth - 1), { nil: undefined }),
+  });
+
 const budgetDef: fc.Arbitrary<BudgetDef> = fc.record({
   no: fc.integer({ min: 1, max: 1_000_000 }),
   path,
@@ -180,15 +256,27 @@ const budgetDef: fc.Arbitrary<BudgetDef> = fc.record({
   owner: text,
   unit: text,
   uncapped: fc.boolean(),
-  windows: fc.constantFrom([], [{ no: 0, rule: { kind: 'lifetime' as const } }]),
-  limits: fc.array(fc.record({ no: fc.nat(), name: text, windowNo: fc.nat(), amountMicros: micros }), { maxLength: 3 }),
+  windows: fc.array(window, { maxLength: 3 }),
+  limits: fc.array(limit, { maxLength: 3 }),
   limitNoMax: fc.nat(),
-  onExpiry: fc.constantFrom('release', 'charge', 'charge_started'),
+  rates: fc.array(rateDef, { maxLength: 2 }),
+  windowNoMax: fc.nat(),
+  rateNoMax: fc.nat(),
+  shape,
+  ...policies,
+  childTemplate: fc.option(termsOf(2), { nil: undefined }),
   suspended: fc.boolean(),
   closed: fc.boolean(),
   revision: fc.integer({ min: 1 }),
   createMs: timeMs,
   updateMs: timeMs,
+});
+const counter: fc.Arbitrary<Counter> = fc.record({
+  windowNo: fc.nat(),
+  periodMs: timeMs,
+  heldMicros: micros,
+  settledMicros: micros,
+  overrunMicros: micros,
 });
 const budgetChange = fc
   .constantFrom(
@@ -202,7 +290,13 @@ const budgetChange = fc
   .chain((type) =>
     entryOf<BudgetChange>(
       type,
-      fc.record({ def: budgetDef, replaceLabels: fc.boolean(), addMicros: optionalMicros, reason: text }),
+      fc.record({
+        def: budgetDef,
+        replaceLabels: fc.boolean(),
+        addMicros: optionalMicros,
+        reason: text,
+        opening: fc.array(counter, { maxLength: 3 }),
+      }),
     ),
   );
 
@@ -219,6 +313,15 @@ const refusal: fc.Arbitrary<Refusal> = fc.record(
     reservationId: text,
     retryAfterMs: fc.nat(),
     failing: fc.array(fc.record({ budget: text, limit: text, amountMicros: micros, availableMicros: micros })),
+    rate: fc.record({
+      kind: fc.constantFrom('requests', 'tokens', 'tool_calls'),
+      count,
+      perMs: count,
+      burst: count,
+      availableCount: count,
+      requestedCount: count,
+    }),
+    bound: fc.record({ max: count, observed: count }),
     fields: fc.array(fc.record({ field: text, description: text }), { maxLength: 2 }),
     leaderAddress: text,
   },

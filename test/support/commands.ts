@@ -1,10 +1,20 @@
 // Commands for tests, with every field that a case does not care about filled in. Stands alone because the kernel's tables,
 // the properties and the models all speak in commands, and a new field should have to be added once.
 import { commandKey } from '../../src/api/command-key.ts';
-import type { OnExpiry } from '../../src/kernel/budget.ts';
+import {
+  type BudgetTerms,
+  type LimitInput,
+  NO_SHAPE,
+  type OnExpiry,
+  type OverrunPolicy,
+  type Shape,
+} from '../../src/kernel/budget.ts';
 import type * as kernel from '../../src/kernel/command.ts';
 import type { BudgetPath, ReservationId, TreeId } from '../../src/kernel/names.ts';
+import type { RateInput } from '../../src/kernel/rate.ts';
 import type { Outcome } from '../../src/kernel/reservation.ts';
+import type { WindowRule } from '../../src/kernel/window.ts';
+import type { WindowHistory } from '../../src/kernel/window-history.ts';
 
 /** An amount, as a test finds it easiest to write. */
 export type Micros = bigint | number;
@@ -18,6 +28,9 @@ interface ReserveOptions extends Keyed {
   readonly id?: string;
   readonly min?: Micros;
   readonly ttlMs?: number;
+  readonly also?: readonly string[];
+  readonly tokens?: number;
+  readonly toolCalls?: number;
   readonly holder?: string;
   readonly dryRun?: boolean;
 }
@@ -25,22 +38,35 @@ interface ReserveOptions extends Keyed {
 interface SettleOptions extends Keyed {
   readonly keepOpen?: boolean;
   readonly retain?: Micros;
+  readonly confirmed?: boolean;
   readonly outcome?: Outcome;
 }
 
+/** A limit in another window than lifetime. */
+export interface WindowLimit {
+  readonly amount: Micros;
+  readonly rule: WindowRule;
+}
+
 /** Limits by name; a bare amount is the one limit called "lifetime". */
-export type LimitsOption = Micros | Readonly<Record<string, Micros>>;
+export type LimitsOption = Micros | Readonly<Record<string, Micros | WindowLimit>>;
 
 interface BudgetOptions extends Keyed {
   readonly limits?: LimitsOption;
   readonly uncapped?: boolean;
+  readonly rates?: readonly RateInput[];
+  readonly shape?: Partial<Shape>;
   readonly onExpiry?: OnExpiry;
+  readonly overrun?: OverrunPolicy;
+  readonly template?: BudgetTerms;
   readonly unit?: string;
   readonly budgetKind?: string;
   readonly owner?: string;
 }
 
-interface UpdateOptions extends Omit<BudgetOptions, 'unit'> {
+interface UpdateOptions extends Omit<BudgetOptions, 'unit' | 'template'> {
+  readonly template?: { readonly to: BudgetTerms | undefined };
+  readonly history?: WindowHistory;
   readonly revision?: number;
   readonly replaceLabels?: boolean;
 }
@@ -60,8 +86,8 @@ export class Commands {
   }
 
   reserve(budget: string, max: Micros, options: ReserveOptions = {}): kernel.Reserve {
-    const { id, min = max, ttlMs = 60_000, holder = '', dryRun = false } = options;
-    const fields = JSON.stringify([String(max), String(min), ttlMs, holder]);
+    const { id, min = max, ttlMs = 60_000, holder = '', dryRun = false, also = [], tokens = 0, toolCalls = 0 } = options;
+    const fields = JSON.stringify([String(max), String(min), ttlMs, holder, also, tokens, toolCalls]);
     return {
       ...this.#base('Reserve', budget, options, fields),
       kind: 'Reserve',
@@ -70,6 +96,9 @@ export class Commands {
       maxMicros: BigInt(max),
       minMicros: BigInt(min),
       ttlMs,
+      also: also as readonly BudgetPath[],
+      tokens,
+      toolCalls,
       holder,
       dryRun,
     };
@@ -93,14 +122,16 @@ export class Commands {
 
   /** `actual` undefined: unknown usage. */
   settle(id: string, actual: Micros | undefined, options: SettleOptions = {}): kernel.Settle {
-    const { keepOpen = false, retain, outcome } = options;
+    const { keepOpen = false, retain, outcome, confirmed = false } = options;
+    const fields = JSON.stringify([String(actual), keepOpen, String(retain), outcome, confirmed]);
     return {
-      ...this.#base('Settle', id, options, JSON.stringify([String(actual), keepOpen, String(retain), outcome])),
+      ...this.#base('Settle', id, options, fields),
       kind: 'Settle',
       id: id as ReservationId,
       actualMicros: actual === undefined ? undefined : BigInt(actual),
       keepOpen,
       retainMicros: retain === undefined ? undefined : BigInt(retain),
+      confirmed,
       outcome,
     };
   }
@@ -129,25 +160,39 @@ export class Commands {
   }
 
   create(budget: string, options: BudgetOptions = {}): kernel.CreateBudget {
-    const { limits, uncapped = false, onExpiry = 'release', unit, budgetKind = 'run', owner = '' } = options;
-    const inputs = limitInputs(limits) ?? [];
+    const { unit, owner = '' } = options;
+    const terms = this.terms(options);
     return {
-      ...this.#base('CreateBudget', budget, options, fieldsOf({ inputs, uncapped, onExpiry, unit, budgetKind, owner })),
+      ...this.#base('CreateBudget', budget, options, fieldsOf({ ...terms, unit, owner })),
       kind: 'CreateBudget',
       budget: budget as BudgetPath,
-      budgetKind,
       owner,
       unit,
+      ...terms,
+    };
+  }
+
+  /** Terms of a budget, or of a template. */
+  terms(options: Omit<BudgetOptions, 'unit' | 'owner'> = {}): BudgetTerms {
+    const { limits, uncapped = false, rates = [], shape, onExpiry = 'release', overrun = 'record' } = options;
+    return {
+      budgetKind: options.budgetKind ?? 'run',
       uncapped,
-      limits: inputs,
+      limits: limitInputs(limits) ?? [],
+      rates,
+      shape: { ...NO_SHAPE, ...shape },
       onExpiry,
+      overrun,
+      childTemplate: options.template,
     };
   }
 
   update(budget: string, options: UpdateOptions = {}): kernel.UpdateBudget {
     const { limits, uncapped, onExpiry, budgetKind, owner, revision, replaceLabels = false } = options;
+    const { rates, shape = {}, overrun, template, history } = options;
     const inputs = limitInputs(limits);
-    const fields = fieldsOf({ inputs, uncapped, onExpiry, budgetKind, owner, revision, replaceLabels });
+    const policy = { rates, shape, overrun, childTemplate: template };
+    const fields = fieldsOf({ inputs, uncapped, onExpiry, budgetKind, owner, revision, replaceLabels, ...policy });
     return {
       ...this.#base('UpdateBudget', budget, options, fields),
       kind: 'UpdateBudget',
@@ -158,6 +203,8 @@ export class Commands {
       uncapped,
       limits: inputs,
       onExpiry,
+      ...policy,
+      history,
       replaceLabels,
     };
   }
@@ -183,6 +230,10 @@ export class Commands {
       limit,
       addMicros: BigInt(add),
     };
+  }
+
+  closeIdle(budget: string): kernel.CloseIdle {
+    return { ...this.#base('CloseIdle', budget, {}, ''), kind: 'CloseIdle', budget: budget as BudgetPath };
   }
 
   getBudget(budget: string): kernel.GetBudget {
@@ -221,12 +272,12 @@ function fieldsOf(fields: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(fields, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }
 
-function limitInputs(limits: LimitsOption | undefined): kernel.LimitInput[] | undefined {
+function limitInputs(limits: LimitsOption | undefined): LimitInput[] | undefined {
   if (limits === undefined) return undefined;
   const named = typeof limits === 'object' ? limits : { lifetime: limits };
-  return Object.entries(named).map(([name, amount]) => ({
-    name,
-    rule: { kind: 'lifetime' },
-    amountMicros: BigInt(amount),
-  }));
+  return Object.entries(named).map(([name, limit]) =>
+    typeof limit === 'object'
+      ? { name, rule: limit.rule, amountMicros: BigInt(limit.amount) }
+      : { name, rule: { kind: 'lifetime' }, amountMicros: BigInt(limit) },
+  );
 }

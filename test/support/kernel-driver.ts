@@ -12,6 +12,7 @@ import type { Reservation } from '../../src/kernel/reservation.ts';
 import { TreeState } from '../../src/kernel/tree-state.ts';
 import { commitTo } from '../../src/lane/commitment.ts';
 import { Commands } from './commands.ts';
+import { UTC_CALENDAR } from './utc-calendar.ts';
 
 /** Where the clock of every driver starts: 2026-03-02T09:00:00Z. */
 export const START_MS = Date.UTC(2026, 2, 2, 9);
@@ -32,6 +33,8 @@ export class KernelDriver {
   readonly journal: Entry[] = [];
   nowMs = START_MS;
   graceMs = 0;
+  /** As the service has it unless it is told otherwise. */
+  implausibleFactor = 1_000;
 
   constructor(treeId = 't') {
     this.make = new Commands(treeId);
@@ -59,7 +62,8 @@ export class KernelDriver {
   }
 
   context(): DecideContext {
-    return { nowMs: this.nowMs, graceMs: this.graceMs, commit: commitTo };
+    const { nowMs, graceMs, implausibleFactor } = this;
+    return { nowMs, graceMs, commit: commitTo, calendar: UTC_CALENDAR, implausibleFactor };
   }
 
   recordLapses(): void {

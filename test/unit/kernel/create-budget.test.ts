@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { NO_SHAPE } from '../../../src/kernel/budget.ts';
 import { budgetOf, KernelDriver, refused, START_MS } from '../../support/kernel-driver.ts';
 
 describe('CreateBudget', () => {
@@ -15,10 +16,16 @@ describe('CreateBudget', () => {
       owner: 'ops',
       unit: 'INR',
       uncapped: false,
-      windows: [{ no: 0, rule: { kind: 'lifetime' } }],
-      limits: [{ no: 1, name: 'lifetime', windowNo: 0, amountMicros: 100n }],
+      windows: [{ no: 0, rule: { kind: 'lifetime' }, firstPeriodMs: 0 }],
+      windowNoMax: 0,
+      limits: [{ no: 1, name: 'lifetime', windowNo: 0, amountMicros: 100n, topUp: undefined }],
       limitNoMax: 1,
+      rates: [],
+      rateNoMax: 0,
+      shape: NO_SHAPE,
       onExpiry: 'release',
+      overrun: 'record',
+      childTemplate: undefined,
       suspended: false,
       closed: false,
       revision: 1,

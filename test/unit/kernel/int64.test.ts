@@ -65,7 +65,7 @@ describe('a sum past int64', () => {
 
   it('is refused where a settlement makes it, and the hold stays', () => {
     const driver = withBudget(100n);
-    driver.run(driver.make.settle(driver.hold('t', 1n), MICROS_MAX - 50n));
+    driver.run(driver.make.settle(driver.hold('t', 1n), MICROS_MAX - 50n, { confirmed: true }));
     expect(driver.balances('t')).toMatchObject({ settled: 100n, overrun: MICROS_MAX - 150n });
     driver.run(driver.make.update('t', { limits: MICROS_MAX }));
     const id = driver.hold('t', 30n);

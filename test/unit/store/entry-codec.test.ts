@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Released } from '../../../src/kernel/entry.ts';
 import { InvariantError } from '../../../src/kernel/invariant.ts';
 import { decodeEntries, encodeEntries, rowHash } from '../../../src/store/entry-codec.ts';
-import { amountOf, amountText, quote } from '../../../src/store/json-text.ts';
+import { amountOf, amountText, levelOf, levelText, quote } from '../../../src/store/json-text.ts';
 import { labelsOf, labelsText } from '../../../src/store/labels-codec.ts';
 import { CorruptJournalError } from '../../../src/store/port.ts';
 import { arbitraryEntry } from '../../support/arbitrary-entries.ts';
@@ -61,6 +62,33 @@ describe('entries', () => {
     ]);
   });
 
+  it('of a usual grant are as short as before there were windows, rates and further budgets', () => {
+    const figures = '["ACTIVE",5,5,5,0,0,0,0,0,65000,70000,60000]';
+    const text =
+      '[{"v":1,"seq":1,"at":5,"type":"Granted","by":"a","id":"r000000001","budgetNo":1,"budget":"t","unit":"USD",' +
+      `"accounts":[1,0,0],"fig":${figures},"min":5,"rev":[1,1],"room":[null,"",""],"fx":[[5,0,0,1]]}]`;
+    const entries = decodeEntries(text, erased);
+    expect(entries[0]).toMatchObject({ rateMoves: [], reservation: { also: [], figures: { renewalCount: 0 } } });
+    expect(encodeEntries(entries)).toBe(text);
+  });
+
+  it('on the same accounts share one list of them, also where lists take turns', () => {
+    const [ordinary, rolling] = ['[1,0,0,1,1,0]', '[1,2,0]'];
+    const text = [1, 2, 3].map(
+      (seq) =>
+        `{"v":1,"seq":${seq},"at":5,"type":"Released","by":"a","id":"r000000001",` +
+        `"fig":["ACTIVE",5,5,5,0,0,0,0,0,65000,70000,60000],"room":[null,"",""],` +
+        `"fx":[[-5,0,0,-1,${ordinary}],[-5,0,0,0,${rolling}]]}`,
+    );
+    const effects = decodeEntries(`[${text.join(',')}]`, erased).map((entry) => (entry as Released).effects);
+    const [first] = effects;
+    for (const each of effects) {
+      expect(each[0]?.accounts).toBe(first?.[0]?.accounts);
+      expect(each[1]?.accounts).toBe(first?.[1]?.accounts);
+    }
+    expect(first?.[0]?.accounts).toHaveLength(2);
+  });
+
   it.each([
     ['no JSON', '[{'],
     ['no array', '{}'],
@@ -88,6 +116,20 @@ describe('amounts', () => {
 
   it.each([[1.5], [2 ** 53], [''], [' 1'], ['1e3'], ['0x10'], [null], [true], [[1]]])('refuse %j', (value) => {
     expect(() => amountOf(value)).toThrow(CorruptJournalError);
+  });
+});
+
+describe('levels of rates', () => {
+  it('are exact at any size that a burst and a duration can make', () => {
+    fc.assert(
+      fc.property(fc.bigInt(0n, 2n ** 106n), (level) => {
+        expect(levelOf(JSON.parse(levelText(level)))).toBe(level);
+      }),
+    );
+  });
+
+  it.each([[1.5], [-1], ['-1'], ['1'.repeat(33)], [''], [null]])('refuse %j', (value) => {
+    expect(() => levelOf(value)).toThrow(CorruptJournalError);
   });
 });
 

@@ -1,0 +1,163 @@
+// What a reservation charges: the budgets on all its paths, each once, and of each the accounts of its windows. Stands alone
+// because asking, settling, lapsing and reading must find the same accounts.
+import type { Account, BudgetState, PeriodAccounts, WindowDef } from './budget.ts';
+import type { Effect } from './entry.ts';
+import { invariant } from './invariant.ts';
+import type { Reservation } from './reservation.ts';
+import type { TreeState } from './tree-state.ts';
+import { type Calendar, oldestStep, type RollingRule, rollingRuleOf, stepOf } from './window.ts';
+
+/** Budgets and accounts in one order: nearest the root first, the accounts of one budget side by side, lifetime first. */
+export interface Charge {
+  readonly budgets: readonly BudgetState[];
+  readonly accounts: readonly Account[];
+}
+
+/** Accounts of `budgets` in the periods of `atMs`. */
+export function accountsAt(budgets: readonly BudgetState[], atMs: number, calendar: Calendar): PeriodAccounts {
+  const accounts: Account[] = [];
+  let fromMs = Number.NEGATIVE_INFINITY;
+  let untilMs = Number.POSITIVE_INFINITY;
+  for (const { def } of budgets) {
+    for (const window of def.windows) {
+      const { rule } = window;
+      if (rule.kind === 'calendar') {
+        const { startMs, endMs } = calendar.period(rule, atMs);
+        fromMs = Math.max(fromMs, startMs);
+        untilMs = Math.min(untilMs, endMs);
+      }
+      accounts.push({ budgetNo: def.no, windowNo: window.no, periodMs: periodAt(window, atMs, calendar) });
+    }
+  }
+  return { accounts, fromMs, untilMs };
+}
+
+/** What a new reservation on a chain of existing budgets charges; its accounts are shared by all of its period. */
+export function chainCharge(
+  state: TreeState,
+  chain: readonly BudgetState[],
+  atMs: number,
+  calendar: Calendar,
+): Charge {
+  const leaf = chain.at(-1) as BudgetState;
+  let known = state.accountsOf(leaf.def.no, atMs);
+  if (known === undefined) {
+    known = accountsAt(chain, atMs, calendar);
+    state.rememberAccounts(leaf.def.no, known);
+  }
+  return { budgets: chain, accounts: known.accounts };
+}
+
+/** Budgets on several paths, each once, nearest the root first; of the same depth in the order of the paths. */
+export function union(chains: readonly (readonly BudgetState[])[]): BudgetState[] {
+  const byPath = new Map(chains.flat().map((budget) => [budget.def.path, budget]));
+  return [...byPath.values()].sort((a, b) => depthOf(a) - depthOf(b));
+}
+
+/** Segments of a budget's path. */
+export function depthOf({ def }: BudgetState): number {
+  return def.path.split('/').length;
+}
+
+/**
+ * What a reservation charges: its own accounts, without windows that are gone from their budgets, and with windows that came
+ * to be after it, in the period of its admission where they count that.
+ */
+export function reservationCharge(state: TreeState, reservation: Reservation, calendar: Calendar): Charge {
+  const budgets: BudgetState[] = [];
+  let asAdmitted = true;
+  let windowCount = 0;
+  for (const { budgetNo, windowNo } of reservation.accounts) {
+    let budget = budgets.at(-1);
+    if (budget?.def.no !== budgetNo) {
+      budget = state.mustBudget(budgetNo);
+      budgets.push(budget);
+      windowCount += budget.def.windows.length;
+    }
+    if (windowNo !== 0 && !budget.def.windows.some(({ no }) => no === windowNo)) asAdmitted = false;
+  }
+  if (asAdmitted && windowCount === reservation.accounts.length) return { budgets, accounts: reservation.accounts };
+  return { budgets, accounts: budgets.flatMap((budget) => accountsNow(budget, reservation, calendar)) };
+}
+
+function accountsNow({ def }: BudgetState, reservation: Reservation, calendar: Calendar): Account[] {
+  return def.windows.flatMap((window) => {
+    const own = reservation.accounts.find((each) => each.budgetNo === def.no && each.windowNo === window.no);
+    if (own !== undefined) return [own];
+    const periodMs = periodAt(window, reservation.createMs, calendar);
+    const before = window.rule.kind === 'range' && reservation.createMs < window.rule.startMs;
+    return before || periodMs < window.firstPeriodMs ? [] : [{ budgetNo: def.no, windowNo: window.no, periodMs }];
+  });
+}
+
+function periodAt({ rule }: WindowDef, atMs: number, calendar: Calendar): number {
+  switch (rule.kind) {
+    case 'range':
+      return rule.startMs;
+    case 'calendar':
+      return calendar.period(rule, atMs).startMs;
+    default:
+      return 0;
+  }
+}
+
+/** How much a reservation moves at every level. */
+export interface Movement {
+  readonly heldMicros: bigint;
+  readonly settledMicros: bigint;
+  readonly overrunMicros: bigint;
+  /** Change of the number of live reservations. */
+  readonly active: number;
+  /** Part of the settled amount that takes back what was assumed at an earlier instant; undefined: none. */
+  readonly replaces?: { readonly micros: bigint; readonly atMs: number } | undefined;
+}
+
+/**
+ * The effects of a movement that settles at `atMs`. Where no rolling window is concerned it is one, on the very accounts given.
+ * In rolling windows what is held is one account and what is spent goes to the step of `atMs`; an estimate is taken out of the
+ * step that it was put into, unless that does not count any more.
+ */
+export function effectsOf({ budgets, accounts }: Charge, movement: Movement, atMs: number): Effect[] {
+  const { heldMicros, settledMicros, overrunMicros, active, replaces } = movement;
+  const effect: Effect = { heldMicros, settledMicros, overrunMicros, active, accounts };
+  const spends = settledMicros !== 0n || overrunMicros !== 0n || replaces !== undefined;
+  const holds = spends ? accounts.filter(({ windowNo, periodMs }) => windowNo !== 0 && periodMs === 0) : [];
+  if (holds.length === 0) return [effect];
+  const effects: Effect[] = [{ ...effect, accounts: accounts.filter((account) => !holds.includes(account)) }];
+  if (heldMicros !== 0n) effects.push({ ...effect, settledMicros: 0n, overrunMicros: 0n, active: 0, accounts: holds });
+  const replacedMicros = replaces?.micros ?? 0n;
+  const spent = { heldMicros: 0n, settledMicros: settledMicros + replacedMicros, overrunMicros, active: 0 };
+  if (spent.settledMicros !== 0n || overrunMicros !== 0n) {
+    effects.push({ ...spent, accounts: holds.map((hold) => stepAccount(budgets, hold, atMs)) });
+  }
+  if (replaces !== undefined && replacedMicros !== 0n) {
+    const counting = holds.filter((hold) => stepCounts(budgets, hold, replaces.atMs, atMs));
+    if (counting.length > 0) {
+      effects.push({
+        heldMicros: 0n,
+        settledMicros: -replacedMicros,
+        overrunMicros: 0n,
+        active: 0,
+        accounts: counting.map((hold) => stepAccount(budgets, hold, replaces.atMs)),
+      });
+    }
+  }
+  return effects;
+}
+
+function stepAccount(budgets: readonly BudgetState[], hold: Account, atMs: number): Account {
+  return { ...hold, periodMs: stepOf(mustRolling(budgets, hold), atMs) };
+}
+
+/** Whether what went to the step of `spentMs` still counts in the rolling window of `hold` at `nowMs`. */
+export function stepCounts(budgets: readonly BudgetState[], hold: Account, spentMs: number, nowMs: number): boolean {
+  const rule = mustRolling(budgets, hold);
+  return stepOf(rule, spentMs) >= oldestStep(rule, nowMs);
+}
+
+function mustRolling(budgets: readonly BudgetState[], { budgetNo, windowNo }: Account): RollingRule {
+  const budget = budgets.find(({ def }) => def.no === budgetNo);
+  const rule = budget && rollingRuleOf(budget.def.windows, windowNo);
+  invariant(rule !== undefined, `window ${windowNo} of budget ${budgetNo} is a rolling one`);
+  return rule;
+}

@@ -1,0 +1,104 @@
+// Why a Reserve or an Extend can't be granted, in the one order of reasons (DESIGN, section 5), and whether waiting can help:
+// RetryInfo goes with a refusal only where everything that fails, whatever its reason, can recover by waiting.
+import type { BudgetState } from './budget.ts';
+import { type Charge, depthOf } from './charge.ts';
+import type { DecideContext } from './decision.ts';
+import { type LimitRoom, limitRooms } from './headroom.ts';
+import { atLeastZero } from './money.ts';
+import type { Refusal } from './refusal.ts';
+import { type Ask, failingRooms, moneyRefusal, neverFitsRefusal, overflowRefusal, recoveryMs } from './refuse-money.ts';
+import {
+  aboveBurstRefusal,
+  concurrencyRefusal,
+  fullBudgets,
+  type RateRoom,
+  rateFails,
+  rateLimitedRefusal,
+  SLOT_RETRY_MS,
+  waitMs,
+} from './refuse-rate.ts';
+import { depthRefusal, fanOutRefusal, largestRefusal, leaseLengthRefusal, windowRefusal } from './refuse-shape.ts';
+import type { RequestedCharge } from './requested-charge.ts';
+
+/** Shape of a Reserve: its size, its lease, the budgets that it would make, the time. */
+export function reserveShapeRefusal(
+  { budgets, made }: RequestedCharge,
+  request: { readonly minMicros: bigint; readonly ttlMs: number },
+  nowMs: number,
+): Refusal | undefined {
+  return (
+    largestRefusal(budgets, 0n, request.minMicros) ??
+    leaseLengthRefusal(budgets, request.ttlMs) ??
+    (made.length === 0 ? undefined : growthRefusal(budgets, made)) ??
+    windowRefusal(budgets, nowMs)
+  );
+}
+
+function growthRefusal(budgets: readonly BudgetState[], made: RequestedCharge['made']): Refusal | undefined {
+  const madeBudgets = made.map(({ no }) => budgets.find(({ def }) => def.no === no) as BudgetState);
+  for (const budget of madeBudgets) {
+    const above = budgets.filter(({ def }) => budget.def.path.startsWith(`${def.path}/`));
+    const refusal = depthRefusal(above, depthOf(budget));
+    if (refusal !== undefined) return refusal;
+  }
+  for (const parent of budgets) {
+    const more = made.filter(({ parentNo }) => parentNo === parent.def.no).length;
+    const refusal = more === 0 ? undefined : fanOutRefusal(parent, parent.openChildCount + more - 1);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
+
+/** What a request asks of the limits, rates and slots of a charge. */
+export interface Admission {
+  readonly charge: Charge;
+  /** The limit with the least room; undefined where no limit applies. */
+  readonly binding: LimitRoom | undefined;
+  readonly counterRoomMicros: bigint;
+  readonly minMicros: bigint;
+  /** Held by the reservation that asks for more; undefined for a Reserve. */
+  readonly ownHeldMicros: bigint | undefined;
+  readonly rates: readonly RateRoom[];
+  /** Budgets whose slots count for it: none for an Extend. */
+  readonly slotsOf: readonly BudgetState[];
+}
+
+/** Never fits, rates, concurrency, money; undefined where it fits. */
+export function admissionRefusal(admission: Admission, context: DecideContext): Refusal | undefined {
+  const { charge, binding, minMicros, rates, slotsOf } = admission;
+  // Where the tightest limit has room all of them have: the usual case looks no further.
+  const fits = binding === undefined || atLeastZero(binding.roomMicros) >= minMicros;
+  const rateFailing = rates.length === 0 ? rates : rates.filter(rateFails);
+  const full = fullBudgets(slotsOf);
+  if (fits && rateFailing.length === 0 && full.length === 0) return overflow(admission);
+  const ask: Ask = { minMicros, ownHeldMicros: admission.ownHeldMicros, ...context };
+  const failing = fits ? [] : failingRooms(limitRooms(charge, context.nowMs), ask);
+  const never = neverFitsRefusal(failing, ask) ?? aboveBurstRefusal(rates);
+  if (never !== undefined) return never;
+  const refusal = rateLimitedRefusal(rateFailing) ?? concurrencyRefusal(full) ?? moneyRefusal(failing, ask);
+  if (refusal === undefined) return overflow(admission);
+  const waits = [
+    ...rateFailing.map(waitMs),
+    ...full.map(() => SLOT_RETRY_MS),
+    ...failing.map((room) => recoveryMs(room, ask)),
+  ];
+  return withRetry(refusal, waits);
+}
+
+/** A refusal with RetryInfo where every wait is known: until the last of them. */
+export function withRetry(refusal: Refusal, waits: readonly (number | undefined)[]): Refusal {
+  let longestMs = 0;
+  for (const wait of waits) {
+    if (wait === undefined) return refusal;
+    longestMs = Math.max(longestMs, wait);
+  }
+  return { ...refusal, retryAfterMs: longestMs };
+}
+
+// A limit says more than the counters: where it fails, its reason is the one to give. Only where none does is a sum past
+// int64 the reason.
+function overflow({ charge, counterRoomMicros: room, minMicros }: Admission): Refusal | undefined {
+  if (room >= minMicros) return undefined;
+  const { def: root } = charge.budgets[0] as BudgetState;
+  return overflowRefusal(root.path, root.unit, minMicros, room);
+}

@@ -1,0 +1,127 @@
+// What counts in a rolling window now: the sum of its steps that are not too old. Kept beside the steps and moved on as time
+// goes, so that a decision does not add up a week of minutes.
+import type { Counter } from './budget.ts';
+import { oldestStep, type RollingRule } from './window.ts';
+
+/** Spend that counts in a rolling window. */
+export interface RollingSpend {
+  readonly settledMicros: bigint;
+  readonly overrunMicros: bigint;
+}
+
+interface Sum {
+  /** Steps before this one are not in the sum. */
+  oldestMs: number;
+  settledMicros: bigint;
+  overrunMicros: bigint;
+}
+
+// Derived from the steps alone: whoever has another list of steps has other sums.
+const sums = new WeakMap<readonly Counter[], Map<number, Sum>>();
+
+/** What counts of `steps` in a window at `nowMs`. The steps of one window must be in order, oldest first. */
+export function rollingSpend(
+  steps: readonly Counter[],
+  windowNo: number,
+  rule: RollingRule,
+  nowMs: number,
+): RollingSpend {
+  const oldestMs = oldestStep(rule, nowMs);
+  let known = sums.get(steps);
+  if (known === undefined) {
+    known = new Map();
+    sums.set(steps, known);
+  }
+  const sum = known.get(windowNo);
+  if (sum !== undefined && sum.oldestMs === oldestMs) return sum;
+  if (sum !== undefined && sum.oldestMs < oldestMs) {
+    letGo(steps, windowNo, sum, oldestMs);
+    return sum;
+  }
+  const fresh: Sum = { oldestMs, settledMicros: 0n, overrunMicros: 0n };
+  for (const step of steps) if (step.windowNo === windowNo && step.periodMs >= oldestMs) add(fresh, step);
+  known.set(windowNo, fresh);
+  return fresh;
+}
+
+function letGo(steps: readonly Counter[], windowNo: number, sum: Sum, oldestMs: number): void {
+  for (const step of steps) {
+    if (step.windowNo !== windowNo) continue;
+    if (step.periodMs >= oldestMs) break;
+    if (step.periodMs < sum.oldestMs) continue;
+    sum.settledMicros -= step.settledMicros;
+    sum.overrunMicros -= step.overrunMicros;
+  }
+  sum.oldestMs = oldestMs;
+}
+
+function add(sum: Sum, { settledMicros, overrunMicros }: RollingSpend): void {
+  sum.settledMicros += settledMicros;
+  sum.overrunMicros += overrunMicros;
+}
+
+/** A copy of `steps` that may be moved in place; its sums come along. */
+export function copySteps(steps: readonly Counter[]): Counter[] {
+  const copy = [...steps];
+  const known = sums.get(steps);
+  if (known !== undefined) sums.set(copy, new Map([...known].map(([no, sum]) => [no, { ...sum }])));
+  return copy;
+}
+
+/**
+ * Moves a step of `steps` in place. Returns false where it would fall below 0. A step that is not there is made, unless something
+ * is taken from it: then it was let go, since it does not count any more.
+ */
+export function moveStep(steps: Counter[], windowNo: number, periodMs: number, by: RollingSpend): boolean {
+  let at = steps.length - 1;
+  for (; at >= 0; at -= 1) {
+    const step = steps[at] as Counter;
+    if (step.windowNo === windowNo && step.periodMs <= periodMs) break;
+  }
+  const found = at < 0 ? undefined : steps[at];
+  if (found?.periodMs === periodMs) {
+    const moved = {
+      ...found,
+      settledMicros: found.settledMicros + by.settledMicros,
+      overrunMicros: found.overrunMicros + by.overrunMicros,
+    };
+    if (moved.settledMicros < 0n || moved.overrunMicros < 0n) return false;
+    steps[at] = moved;
+  } else {
+    if (by.settledMicros < 0n || by.overrunMicros < 0n) return true;
+    steps.splice(at < 0 ? firstOf(steps, windowNo) : at + 1, 0, { windowNo, periodMs, heldMicros: 0n, ...pick(by) });
+  }
+  const sum = sums.get(steps)?.get(windowNo);
+  if (sum !== undefined && periodMs >= sum.oldestMs) add(sum, by);
+  return true;
+}
+
+function firstOf(steps: readonly Counter[], windowNo: number): number {
+  const at = steps.findIndex((step) => step.windowNo === windowNo);
+  return at === -1 ? steps.length : at;
+}
+
+function pick({ settledMicros, overrunMicros }: RollingSpend): RollingSpend {
+  return { settledMicros, overrunMicros };
+}
+
+/** When so much of a window's spend will have been let go that at most `leftMicros` count; undefined: never by that alone. */
+export function rollingFreeMs(
+  steps: readonly Counter[],
+  windowNo: number,
+  rule: RollingRule,
+  nowMs: number,
+  leftMicros: bigint,
+): number | undefined {
+  if (leftMicros < 0n) return undefined;
+  const now = rollingSpend(steps, windowNo, rule, nowMs);
+  let countedMicros = now.settledMicros + now.overrunMicros;
+  if (countedMicros <= leftMicros) return nowMs;
+  const oldestMs = oldestStep(rule, nowMs);
+  for (const step of steps) {
+    if (step.windowNo !== windowNo || step.periodMs < oldestMs) continue;
+    countedMicros -= step.settledMicros + step.overrunMicros;
+    if (countedMicros <= leftMicros) return step.periodMs + rule.stepMs + rule.durationMs;
+  }
+  return undefined;
+}

@@ -1,0 +1,87 @@
+// Refusals as JSON, as the journal keeps them: named fields for what every refusal has, short arrays for what there may be
+// several of. Apart from the codec of entries because it is all of one entry and half as long as the rest together.
+import type { RateKind } from '../kernel/rate.ts';
+import type { FailingBound, FailingRate, Reason, Refusal } from '../kernel/refusal.ts';
+import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
+
+/** A refusal as JSON text. */
+export function refusalText(refusal: Refusal): string {
+  let text = `{"reason":"${refusal.reason}","message":${quote(refusal.message)}`;
+  if (refusal.budget !== undefined) text += `,"budget":${quote(refusal.budget)}`;
+  if (refusal.limit !== undefined) text += `,"limit":${quote(refusal.limit)}`;
+  if (refusal.unit !== undefined) text += `,"unit":${quote(refusal.unit)}`;
+  if (refusal.availableMicros !== undefined) text += `,"available":${amountText(refusal.availableMicros)}`;
+  if (refusal.requestedMicros !== undefined) text += `,"requested":${amountText(refusal.requestedMicros)}`;
+  if (refusal.reservationId !== undefined) text += `,"reservationId":${quote(refusal.reservationId)}`;
+  if (refusal.retryAfterMs !== undefined) text += `,"retryAfterMs":${refusal.retryAfterMs}`;
+  if (refusal.failing !== undefined) {
+    const failing = refusal.failing.map(
+      (f) => `[${quote(f.budget)},${quote(f.limit)},${amountText(f.amountMicros)},${amountText(f.availableMicros)}]`,
+    );
+    text += `,"failing":[${failing.join(',')}]`;
+  }
+  if (refusal.rate !== undefined) {
+    const { kind, count, perMs, burst, availableCount, requestedCount } = refusal.rate;
+    text += `,"rate":["${kind}",${count},${perMs},${burst},${availableCount},${requestedCount}]`;
+  }
+  if (refusal.bound !== undefined) text += `,"bound":[${refusal.bound.max},${refusal.bound.observed}]`;
+  if (refusal.fields !== undefined) {
+    text += `,"fields":[${refusal.fields.map((f) => `[${quote(f.field)},${quote(f.description)}]`).join(',')}]`;
+  }
+  if (refusal.leaderAddress !== undefined) text += `,"leaderAddress":${quote(refusal.leaderAddress)}`;
+  return `${text}}`;
+}
+
+/** Reads what refusalText wrote. Throws CorruptJournalError for anything else. */
+export function refusalOf(value: unknown): Refusal {
+  const raw = objectOf(value);
+  return {
+    kind: 'refusal',
+    reason: stringOf(raw['reason']) as Reason,
+    message: stringOf(raw['message']),
+    ...(raw['budget'] !== undefined && { budget: stringOf(raw['budget']) }),
+    ...(raw['limit'] !== undefined && { limit: stringOf(raw['limit']) }),
+    ...(raw['unit'] !== undefined && { unit: stringOf(raw['unit']) }),
+    ...(raw['available'] !== undefined && { availableMicros: amountOf(raw['available']) }),
+    ...(raw['requested'] !== undefined && { requestedMicros: amountOf(raw['requested']) }),
+    ...(raw['reservationId'] !== undefined && { reservationId: stringOf(raw['reservationId']) }),
+    ...(raw['retryAfterMs'] !== undefined && { retryAfterMs: integerOf(raw['retryAfterMs']) }),
+    ...(raw['failing'] !== undefined && { failing: arrayOf(raw['failing']).map(failingOf) }),
+    ...(raw['rate'] !== undefined && { rate: failingRateOf(raw['rate']) }),
+    ...(raw['bound'] !== undefined && { bound: failingBoundOf(raw['bound']) }),
+    ...(raw['fields'] !== undefined && { fields: arrayOf(raw['fields']).map(fieldOf) }),
+    ...(raw['leaderAddress'] !== undefined && { leaderAddress: stringOf(raw['leaderAddress']) }),
+  };
+}
+
+function failingOf(value: unknown) {
+  const [budget, limit, amount, available] = arrayOf(value, 4);
+  return {
+    budget: stringOf(budget),
+    limit: stringOf(limit),
+    amountMicros: amountOf(amount),
+    availableMicros: amountOf(available),
+  };
+}
+
+function failingRateOf(value: unknown): FailingRate {
+  const [kind, count, perMs, burst, available, requested] = arrayOf(value, 6);
+  return {
+    kind: stringOf(kind) as RateKind,
+    count: integerOf(count),
+    perMs: integerOf(perMs),
+    burst: integerOf(burst),
+    availableCount: integerOf(available),
+    requestedCount: integerOf(requested),
+  };
+}
+
+function failingBoundOf(value: unknown): FailingBound {
+  const [max, observed] = arrayOf(value, 2);
+  return { max: integerOf(max), observed: integerOf(observed) };
+}
+
+function fieldOf(value: unknown) {
+  const [field, description] = arrayOf(value, 2);
+  return { field: stringOf(field), description: stringOf(description) };
+}
