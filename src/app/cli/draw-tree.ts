@@ -4,7 +4,10 @@ import { type Budget, BudgetState } from '../../gen/budgetd/v1/budget_pb.ts';
 import type { LimitBalance } from '../../gen/budgetd/v1/limit_pb.ts';
 import { minMicros } from '../../kernel/money.ts';
 import { formatMicros } from './amount.ts';
+import { formatBounds } from './bounds.ts';
 import { BAR_LEGEND, BAR_WIDTH, type BarFigures, drawBar } from './draw-bar.ts';
+import { formatInstant } from './instant.ts';
+import { formatRates } from './rate.ts';
 import { type Cell, type Column, drawTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -26,6 +29,8 @@ interface Line {
   /** Undefined where the budget has no limit of its own. */
   readonly amountMicros: bigint | undefined;
   readonly unit: string;
+  /** End of the limit's current period; empty where it has none. */
+  readonly ends: string;
   readonly note: string;
 }
 
@@ -75,6 +80,7 @@ export function drawTree(budgets: readonly Budget[], terminal: Terminal): string
       cell: (line) => (line.amountMicros === undefined ? '-' : formatMicros(line.amountMicros)),
     },
     { title: 'UNIT', cell: (line) => line.unit },
+    { title: 'PERIOD ENDS', cell: (line) => line.ends, isShown: lines.some((line) => line.ends !== '') },
     { title: 'NOTE', shrinkTo: 8, cell: (line) => line.note, isShown: lines.some((line) => line.note !== '') },
   ];
   const shown = columns.filter((column) => column.isShown ?? true);
@@ -119,7 +125,8 @@ function lineOfLimit(budget: Budget, balance: LimitBalance, label: string, note:
     overrunMicros,
     availableMicros: minMicros(onChain, balance.availableMicros),
   };
-  return { ...bar, label, limit, bar, unit: unitOf(budget), note };
+  const ends = formatInstant(balance.periodEndTime) ?? '';
+  return { ...bar, label, limit, bar, unit: unitOf(budget), ends, note };
 }
 
 function lineWithoutLimit(budget: Budget, label: string, note: string): Line {
@@ -133,6 +140,7 @@ function lineWithoutLimit(budget: Budget, label: string, note: string): Line {
     availableMicros: budget.availability?.availableMicros,
     amountMicros: undefined,
     unit: unitOf(budget),
+    ends: '',
     note,
   };
 }
@@ -146,6 +154,8 @@ function noteOf(budget: Budget): string {
     budget.state === BudgetState.CLOSING ? `closing, by ${budget.closedBy}` : '',
     budget.state === BudgetState.CLOSED ? `closed by ${budget.closedBy}` : '',
     budget.uncapped ? 'uncapped' : '',
+    ...formatRates(budget.rates, budget.rateStandings),
+    ...formatBounds(budget.shape, unitOf(budget)),
     isBoundAbove ? `bound by ${availability.budget} ${availability.limit}` : '',
   ]
     .filter((part) => part !== '')
