@@ -1,7 +1,7 @@
 // The store in memory, for tests of the rooms around it: the same promises as on PostgreSQL (one contract suite runs over
 // both), and faults on demand that a real database shows only when it is pulled apart.
 import { chainOf, type TreeId } from '../kernel/names.ts';
-import { headAfter } from './append.ts';
+import { headAfter, headsAfter } from './append.ts';
 import type { Audit } from './audit.ts';
 import { encodeEntries } from './entry-codec.ts';
 import { MemoryDatabase } from './memory-database.ts';
@@ -63,6 +63,7 @@ export function createMemoryStore(
       if (fault === 'lost_answer') throw new StoreUnavailableError('the answer was lost (injected)');
       return result;
     },
+    headsAfter,
     async findKeys(treeId, digests) {
       up();
       const tree = database.tree(treeId);

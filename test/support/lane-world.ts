@@ -41,7 +41,8 @@ export class LaneWorld {
   overload: string | undefined;
   fencedCount = 0;
 
-  constructor() {
+  /** `batchCountMax`: see LaneDeps. */
+  constructor(options: { readonly batchCountMax?: number } = {}) {
     const { memory } = this;
     this.store = {
       ...memory,
@@ -82,6 +83,7 @@ export class LaneWorld {
         await this.project(treeId);
       },
       overload: () => this.overload,
+      batchCountMax: options.batchCountMax,
       monotonicMs: this.time.nowMs,
       sleep: this.time.sleep,
     });
