@@ -235,7 +235,7 @@ export function describeProject(c: ContractWorld): void {
     it('carries int64 to its ends', async () => {
       const most = 9_223_372_036_854_775_807n;
       const hold = held(most, START_MS);
-      const limits = [{ no: 1, name: 'lifetime', windowNo: 0, amountMicros: most }];
+      const limits = [{ no: 1, name: 'lifetime', windowNo: 0, amountMicros: most, topUp: undefined }];
       const entries = [
         created({ seq: 1 }, definition(1, c.treeId, undefined, { limits })),
         granted({ seq: 2 }, rid('r'), { path: c.treeId, nos: [1] }, hold),
