@@ -82,9 +82,11 @@ RETURN (
     SELECT x.* FROM budgetd.personal x WHERE x.tree = p_tree AND x.seq = wanted.seq OFFSET 0
   ) AS p);
 
--- Entries that follow the projection come along where there are no more than `p_tail_count_max` of them.
+-- Entries that follow the projection come along where there are no more than `p_tail_count_max` of them. `p_periods`: flat
+-- triples of budget number, window number and period, beside those that the reservations name.
 CREATE FUNCTION budgetd.load_tree(
-  p_tree text, p_paths text[], p_ids text[], p_after_reclaim_ms bigint, p_lease_count_max integer, p_tail_count_max bigint
+  p_tree text, p_paths text[], p_ids text[], p_periods bigint[], p_after_reclaim_ms bigint, p_lease_count_max integer,
+  p_tail_count_max bigint
 ) RETURNS TABLE (
   head_seq bigint, head_hash bytea, head_at_ms bigint, projected_seq bigint, budget_count integer, quarantine text,
   budgets json, reservations json, leases_through_ms bigint, tail text, tail_chain json, tail_personal json
@@ -145,6 +147,8 @@ BEGIN
       UNION
       SELECT v_accounts[i][1], v_accounts[i][2], v_accounts[i][3]
       FROM generate_series(1, array_length(v_accounts, 1)) AS i
+      UNION
+      SELECT p_periods[i], p_periods[i + 1], p_periods[i + 2] FROM generate_series(1, cardinality(p_periods), 3) AS i
     ) AS u
     GROUP BY u.budget_no
   ) AS wanted

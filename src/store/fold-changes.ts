@@ -14,7 +14,7 @@ export interface BudgetRow {
 
 /**
  * What a counter moves by. `active` counts live reservations, `openChildren` budgets right below that are not closed; they and
- * `movedMs`, the time of the last move of any counter of the budget (0: none moved), go with the lifetime window only.
+ * `movedMs`, the time of the last move (0: none), go with the lifetime window only.
  */
 export interface CounterRow {
   readonly budgetNo: number;
@@ -88,12 +88,6 @@ export function foldChanges(entries: readonly Entry[]): TreeChanges {
   };
 }
 
-/** Rows that an effect moves: its accounts' own, and the lifetime rows of their budgets. */
-interface MovedRows {
-  readonly rows: readonly CounterRow[];
-  readonly lifetimes: readonly CounterRow[];
-}
-
 class Fold {
   budgetNoMax = 0;
   readonly budgets = new Map<number, BudgetRow>();
@@ -101,7 +95,7 @@ class Fold {
   readonly rates = new Map<string, RateRow>();
   readonly reservations = new Map<ReservationId, ReservationRow>();
   /** Many effects share one list of accounts. */
-  readonly #moved = new Map<readonly Account[], MovedRows>();
+  readonly #rows = new Map<readonly Account[], readonly CounterRow[]>();
 
   add(entry: Entry): void {
     switch (entry.type) {
@@ -141,28 +135,23 @@ class Fold {
   }
 
   #changeBudget(entry: BudgetChange): void {
-    const { def } = entry;
+    const { def, openChildren } = entry;
     const labelSeq = entry.replaceLabels ? entry.seq : this.budgets.get(def.no)?.labelSeq;
     this.budgets.set(def.no, { def, labelSeq });
-    if (entry.type === 'BudgetCreated') this.#create(def, entry.atMs);
-    if (entry.type === 'BudgetClosed') this.#countChild(def, -1);
+    // The lifetime counter counts even without a limit, so it exists from the start.
+    if (entry.type === 'BudgetCreated') {
+      if (def.no > this.budgetNoMax) this.budgetNoMax = def.no;
+      this.#counter(def.no, 0, 0).movedMs = entry.atMs;
+    }
+    if (def.parentNo !== undefined && openChildren !== 0) {
+      this.#counter(def.parentNo, 0, 0).openChildren += openChildren;
+    }
     for (const { windowNo, periodMs, heldMicros, settledMicros, overrunMicros } of entry.opening) {
       const counter = this.#counter(def.no, windowNo, periodMs);
       counter.heldMicros += heldMicros;
       counter.settledMicros += settledMicros;
       counter.overrunMicros += overrunMicros;
     }
-  }
-
-  // The lifetime counter counts even without a limit, so it exists from the start.
-  #create(def: BudgetDef, atMs: number): void {
-    if (def.no > this.budgetNoMax) this.budgetNoMax = def.no;
-    this.#counter(def.no, 0, 0).movedMs = atMs;
-    this.#countChild(def, 1);
-  }
-
-  #countChild({ parentNo }: BudgetDef, change: 1 | -1): void {
-    if (parentNo !== undefined) this.#counter(parentNo, 0, 0).openChildren += change;
   }
 
   #change(id: ReservationId, figures: ReservationFigures, entry?: Entry): void {
@@ -175,33 +164,31 @@ class Fold {
 
   #move(effects: readonly Effect[], atMs: number): void {
     for (const effect of effects) {
-      const { rows, lifetimes } = this.#rowsOf(effect.accounts);
-      for (const counter of rows) {
+      for (const counter of this.#rowsOf(effect.accounts)) {
         counter.heldMicros += effect.heldMicros;
         counter.settledMicros += effect.settledMicros;
         counter.overrunMicros += effect.overrunMicros;
-        if (counter.windowNo === 0) counter.active += effect.active;
+        if (counter.windowNo !== 0) continue;
+        counter.active += effect.active;
+        counter.movedMs = atMs;
       }
-      for (const lifetime of lifetimes) lifetime.movedMs = atMs;
     }
   }
 
-  #rowsOf(accounts: readonly Account[]): MovedRows {
-    const known = this.#moved.get(accounts);
-    if (known !== undefined) return known;
-    const moved = {
-      rows: accounts.map(({ budgetNo, windowNo, periodMs }) => this.#counter(budgetNo, windowNo, periodMs)),
-      lifetimes: [...new Set(accounts.map(({ budgetNo }) => this.#counter(budgetNo, 0, 0)))],
-    };
-    this.#moved.set(accounts, moved);
-    return moved;
+  #rowsOf(accounts: readonly Account[]): readonly CounterRow[] {
+    let rows = this.#rows.get(accounts);
+    if (rows === undefined) {
+      rows = accounts.map(({ budgetNo, windowNo, periodMs }) => this.#counter(budgetNo, windowNo, periodMs));
+      this.#rows.set(accounts, rows);
+    }
+    return rows;
   }
 
   #counter(budgetNo: number, windowNo: number, periodMs: number): CounterRow {
     const key = `${budgetNo}:${windowNo}:${periodMs}`;
     const known = this.counters.get(key);
     if (known !== undefined) return known;
-    const counter = {
+    const counter: CounterRow = {
       budgetNo,
       windowNo,
       periodMs,

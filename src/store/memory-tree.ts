@@ -21,6 +21,8 @@ export class MemoryTree {
   readonly keys = new Map<string, number>();
   readonly personal = new Map<number, PersonalRow>();
   projectedSeq = 0;
+  /** Time of the last projected entry. */
+  projectedMs = 0;
   budgetCount = 0;
   quarantine: string | undefined;
   readonly #budgets = new Map<number, BudgetRow>();
@@ -67,6 +69,7 @@ export class MemoryTree {
     }
     this.budgetCount = Math.max(this.budgetCount, changes.budgetNoMax);
     this.projectedSeq = changes.toSeq;
+    this.projectedMs = changes.atMs;
   }
 
   /** Projected budgets, by number. */
