@@ -5,6 +5,7 @@ import { alonePart, hotPart, spreadPart, yardstickPart } from './hot-tree.ts';
 import { largePart } from './large.ts';
 import type { Part } from './part.ts';
 import { telemetryCostPart } from './telemetry-cost.ts';
+import { windowsPart } from './windows.ts';
 
 /** See each part's own words. */
 export const PARTS: readonly Part[] = [
@@ -15,4 +16,5 @@ export const PARTS: readonly Part[] = [
   duePart,
   largePart,
   telemetryCostPart,
+  windowsPart,
 ];

@@ -1,5 +1,7 @@
 // The state of one tree, or of the part of it that is loaded. What a batch touches first is noted as it was, so that a batch
-// that fails to commit can be taken back to the last one that did. Holds no rule of its own.
+// that fails to commit can be taken back to the last one that did. A batch may be decided on one that is still being
+// committed: each is sealed when it is decided, the oldest becomes final first, and they are taken back together. Holds no
+// rule of its own.
 //
 // Records are immutable and replaced whole, with one exception: within a batch the counters of a budget are moved in place
 // on a copy that the batch made, since replacing three budgets for each of a thousand reserves was a tenth of the time of
@@ -22,11 +24,22 @@ export interface StatePosition {
   readonly budgetCount: number;
 }
 
+/** Records as they were before a batch, of those that it touched. */
+class Before {
+  readonly position: StatePosition;
+  readonly budgets = new Map<number, BudgetState | undefined>();
+  readonly reservations: (readonly [ReservationId, Reservation | undefined])[] = [];
+  readonly remembered: (readonly [string, Entry | undefined])[] = [];
+
+  constructor(position: StatePosition) {
+    this.position = position;
+  }
+}
+
 /** Loaded records of one tree. A record that is not loaded is not known to be absent: whoever decides loads first. */
 export class TreeState {
   readonly treeId: TreeId;
   #position: StatePosition;
-  #committed: StatePosition;
   /** Those whose counters moved last come last. */
   readonly #budgets = new Map<number, BudgetState>();
   readonly #budgetNos = new Map<BudgetPath, number>();
@@ -38,17 +51,22 @@ export class TreeState {
   readonly #turned = new Set<number>();
   /** Loaded budgets right below a budget, where there are any. */
   readonly #childCounts = new Map<number, number>();
-  /** Records as they were at the last commit, of those that were touched since. */
-  readonly #budgetsBefore = new Map<number, BudgetState | undefined>();
-  readonly #reservationsBefore: (readonly [ReservationId, Reservation | undefined])[] = [];
-  readonly #rememberedBefore: (readonly [string, Entry | undefined])[] = [];
-  /** Copies that this batch made and may move in place. */
+  /** Of the batch that is being decided. */
+  #before: Before;
+  /** Of those that are decided and not final yet, oldest first. */
+  readonly #sealed: Before[] = [];
+  /** Copies that the batch that is being decided made and may move in place. */
   readonly #moving = new Map<number, MovingBudget>();
 
   constructor(treeId: TreeId, position: StatePosition) {
     this.treeId = treeId;
     this.#position = position;
-    this.#committed = position;
+    this.#before = new Before(position);
+  }
+
+  /** Whether there is a batch that is decided and neither final nor taken back. Nothing may be forgotten while there is. */
+  get isTentative(): boolean {
+    return this.#sealed.length > 0;
   }
 
   get position(): StatePosition {
@@ -158,12 +176,12 @@ export class TreeState {
   putReservation(reservation: Reservation): void {
     const { id } = reservation;
     const before = this.#reservations.get(id);
-    this.#reservationsBefore.push([id, before]);
+    this.#before.reservations.push([id, before]);
     this.#replaceReservation(id, before, reservation);
   }
 
   remember(digest: string, entry: Entry): void {
-    this.#rememberedBefore.push([digest, this.#remembered.get(digest)]);
+    this.#before.remembered.push([digest, this.#remembered.get(digest)]);
     this.#remembered.set(digest, entry);
   }
 
@@ -205,33 +223,28 @@ export class TreeState {
     this.#position = position;
   }
 
-  /** Makes everything since the last commit final. */
-  commit(): void {
-    this.#committed = this.#position;
-    this.#forgetBefore();
+  /** Ends a batch that is decided; what comes after it belongs to the next one. */
+  seal(): void {
+    this.#sealed.push(this.#before);
+    this.#begin();
   }
 
-  /** Takes everything since the last commit back. */
+  /** Makes the oldest sealed batch final; where none is sealed, everything. */
+  commit(): void {
+    if (this.#sealed.shift() === undefined) this.#begin();
+  }
+
+  /** Takes everything back that is not final: what is sealed as well. */
   rollback(): void {
-    for (const [no, before] of this.#budgetsBefore) {
-      if (before !== undefined) {
-        this.#budgets.set(no, before);
-        continue;
-      }
-      const made = this.#budgets.get(no);
-      if (made !== undefined) this.#forgetBudget(made);
+    let { position } = this.#before;
+    this.#restore(this.#before);
+    for (const before of this.#sealed.splice(0).reverse()) {
+      this.#restore(before);
+      position = before.position;
     }
-    // Backwards: of several changes of one record the oldest is what it was.
-    for (const [id, before] of this.#reservationsBefore.toReversed()) {
-      this.#replaceReservation(id, this.#reservations.get(id), before);
-    }
-    for (const [digest, before] of this.#rememberedBefore.toReversed()) {
-      if (before === undefined) this.#remembered.delete(digest);
-      else this.#remembered.set(digest, before);
-    }
-    this.#position = this.#committed;
+    this.#position = position;
     this.#accounts.clear();
-    this.#forgetBefore();
+    this.#begin();
   }
 
   /** Forgets records that can be loaded again. Only between batches. */
@@ -321,7 +334,7 @@ export class TreeState {
   }
 
   #noteBudget(no: number): void {
-    if (!this.#budgetsBefore.has(no)) this.#budgetsBefore.set(no, this.#budgets.get(no));
+    if (!this.#before.budgets.has(no)) this.#before.budgets.set(no, this.#budgets.get(no));
   }
 
   #mustMove(no: number): MovingBudget | undefined {
@@ -361,11 +374,28 @@ export class TreeState {
     else this.#childCounts.set(parentNo, count);
   }
 
-  #forgetBefore(): void {
-    this.#budgetsBefore.clear();
-    this.#reservationsBefore.length = 0;
-    this.#rememberedBefore.length = 0;
+  #begin(): void {
+    this.#before = new Before(this.#position);
     this.#moving.clear();
+  }
+
+  #restore({ budgets, reservations, remembered }: Before): void {
+    for (const [no, before] of budgets) {
+      if (before !== undefined) {
+        this.#budgets.set(no, before);
+        continue;
+      }
+      const made = this.#budgets.get(no);
+      if (made !== undefined) this.#forgetBudget(made);
+    }
+    // Backwards: of several changes of one record the oldest is what it was.
+    for (const [id, before] of reservations.toReversed()) {
+      this.#replaceReservation(id, this.#reservations.get(id), before);
+    }
+    for (const [digest, before] of remembered.toReversed()) {
+      if (before === undefined) this.#remembered.delete(digest);
+      else this.#remembered.set(digest, before);
+    }
   }
 
   #replaceReservation(id: ReservationId, before: Reservation | undefined, after: Reservation | undefined): void {

@@ -117,7 +117,7 @@ function graceDue(tree: CachedTree, context: BatchContext, entries: Entry[]): bo
   if (context.gap === undefined || tree.graced) return false;
   const { entries: graced } = decideGrace(tree.state, context.gap, context, DUE_COUNT_MAX);
   // Looked for again until an append has made it final.
-  if (graced.length === 0) tree.graced = true;
+  if (graced.length === 0 && !tree.state.isTentative) tree.graced = true;
   applyAll(tree, graced, entries);
   return graced.length > 0;
 }

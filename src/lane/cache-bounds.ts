@@ -62,6 +62,12 @@ export class CacheBounds {
     this.#totals = { answers: 0, ended: 0, budgets: 0 };
   }
 
+  /** Whether `trim` would have trees forget something. */
+  get isPassed(): boolean {
+    for (const kind of KINDS) if (this.#totals[kind] > this.#lookAt[kind]) return true;
+    return false;
+  }
+
   /** Has trees forget what is too much. Only between batches. `trees`: those not used for longest first. */
   trim(trees: Iterable<CachedTree>): void {
     for (const kind of KINDS) if (this.#totals[kind] > this.#lookAt[kind]) this.#trim(kind, trees);

@@ -41,7 +41,10 @@ export interface Spare {
 export class CachedTree {
   readonly treeId: TreeId;
   readonly state: TreeState;
+  /** The end of the journal as it is committed. */
   head: Head;
+  /** What `head` will be once every batch that is sealed is committed. */
+  #tip: Head;
   /** Entries after `projectedSeq`, oldest first. */
   tail: Entry[];
   projectedSeq: number;
@@ -60,6 +63,7 @@ export class CachedTree {
   constructor(treeId: TreeId, loaded: Loaded) {
     this.treeId = treeId;
     this.head = loaded.head;
+    this.#tip = loaded.head;
     this.projectedSeq = loaded.projectedSeq;
     this.tail = [...loaded.tail];
     this.leasesThroughMs = loaded.leasesThroughMs ?? Number.NEGATIVE_INFINITY;
@@ -79,7 +83,12 @@ export class CachedTree {
     this.state.evictOrphans();
     for (const { id, figures } of this.state.reservations()) if (figures.state !== 'ACTIVE') this.#ended.push(id);
     for (const { def } of this.state.budgets()) if (def.closed) this.#closed.push(def.no);
-    this.#letGo();
+    this.letGo();
+  }
+
+  /** Where the next batch's entries begin: the end of the journal once every batch that is sealed is committed. */
+  get tip(): Head {
+    return this.#tip;
   }
 
   /** What must be loaded before lapses that are due at `nowMs` can be recorded; undefined where nothing is. */
@@ -112,6 +121,7 @@ export class CachedTree {
    * where the load was read too early or too late to be joined: it has to be done again.
    */
   install(loaded: Loaded, asked: Missing): boolean {
+    invariant(!this.state.isTentative, `tree ${this.treeId} takes in records while a batch of it is under way`);
     if (loaded.projectedSeq < this.projectedSeq || loaded.projectedSeq > this.state.position.seq) return false;
     this.#index.extend(this.tail);
     const { budgets, reservations } = bringForward(this.state, this.#index, loaded, asked);
@@ -131,7 +141,7 @@ export class CachedTree {
       this.leasesThroughMs = loaded.leasesThroughMs;
     }
     this.noteAbsent(asked);
-    this.#letGo();
+    this.letGo();
     return true;
   }
 
@@ -142,15 +152,29 @@ export class CachedTree {
     for (const id of asked.reservationIds) if (this.state.reservation(id) === undefined) this.#absentIds.add(id);
   }
 
-  /** Makes a batch final. */
+  /** Ends a batch of entries that are applied. `head`: the end of the journal once it is committed. */
+  seal(head: Head): void {
+    invariant(head.seq === this.state.position.seq, `a batch of ${this.treeId} ends elsewhere than its state`);
+    this.state.seal();
+    this.#tip = head;
+  }
+
+  /** Makes a batch final, the oldest of those that are sealed. */
   committed(head: Head, entries: readonly Entry[]): void {
+    invariant(entries.at(-1)?.seq === head.seq, `a batch of ${this.treeId} is committed that was not its oldest`);
     this.state.commit();
     this.head = head;
+    if (!this.state.isTentative) this.#tip = head;
     for (const entry of entries) {
       this.tail.push(entry);
       this.#note(entry);
     }
-    this.#letGo();
+  }
+
+  /** Takes every batch back that is not final. */
+  takeBack(): void {
+    this.state.rollback();
+    this.#tip = this.head;
   }
 
   /** Notes that the projection has come as far as `projectedSeq`. */
@@ -162,6 +186,24 @@ export class CachedTree {
     this.projectedSeq = projectedSeq;
   }
 
+  /** Whether there is so much of what has ended that `letGo` would forget some of it. */
+  get isOverfull(): boolean {
+    return this.#ended.length > ENDED_COUNT_MAX * 2 || this.#closed.length > this.#closedLookCount;
+  }
+
+  /**
+   * Forgets what has ended, at twice the count that is kept and down to it, so that it does not move whole lists for each batch.
+   * Only between batches.
+   */
+  letGo(): void {
+    if (this.#ended.length > ENDED_COUNT_MAX * 2) this.forget('ended', this.#ended.length - ENDED_COUNT_MAX);
+    if (this.#closed.length <= this.#closedLookCount) return;
+    const oldest = this.#closed.splice(0, this.#closed.length - CLOSED_COUNT_MAX);
+    // One that still has holds, or a budget below it in memory, gets another turn.
+    for (const no of oldest) if (!this.state.evictBudget(no)) this.#closed.push(no);
+    this.#closedLookCount = this.#closed.length + CLOSED_COUNT_MAX;
+  }
+
   spare(): Spare {
     const { remembered, budgets } = this.state.counts();
     const absent = this.#absentPaths.size + this.#absentIds.size;
@@ -170,6 +212,7 @@ export class CachedTree {
 
   /** Forgets up to about `count` of a kind, oldest first. Only between batches. */
   forget(kind: keyof Spare, count: number): void {
+    invariant(!this.state.isTentative, `tree ${this.treeId} forgets while a batch of it is under way`);
     switch (kind) {
       case 'answers': {
         const keptCount = this.spare().answers - count;
@@ -267,16 +310,6 @@ export class CachedTree {
         return;
       default:
     }
-  }
-
-  // At twice the count and down to it, so that it does not move whole lists for each batch.
-  #letGo(): void {
-    if (this.#ended.length > ENDED_COUNT_MAX * 2) this.forget('ended', this.#ended.length - ENDED_COUNT_MAX);
-    if (this.#closed.length <= this.#closedLookCount) return;
-    const oldest = this.#closed.splice(0, this.#closed.length - CLOSED_COUNT_MAX);
-    // One that still has holds, or a budget below it in memory, gets another turn.
-    for (const no of oldest) if (!this.state.evictBudget(no)) this.#closed.push(no);
-    this.#closedLookCount = this.#closed.length + CLOSED_COUNT_MAX;
   }
 }
 

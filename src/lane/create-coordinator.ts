@@ -37,6 +37,8 @@ export interface CoordinatorOptions {
   readonly reaper: boolean;
   /** Where decisions read the time from. Default: the store's clock. */
   readonly clock?: Clock;
+  /** Commands in one transaction. Default: 256. */
+  readonly batchCountMax?: number;
   /** Default: nobody. */
   readonly observer?: LaneObserver | undefined;
   /** Called whenever `status().serving` has changed, before a caller is told anything that follows from it. */
@@ -70,6 +72,9 @@ export const IMPLAUSIBLE_FACTOR_DEFAULT = 1_000;
 
 const monotonicMs = (): number => performance.now();
 
+/** What every part measures and waits by. */
+const TIME = { monotonicMs, sleep };
+
 /** Starts a coordinator. Throws StoreUnavailableError where the store can't be reached. */
 export async function startCoordinator(options: CoordinatorOptions): Promise<RunningCoordinator> {
   const { store, log, graceMs } = options;
@@ -92,8 +97,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
       projector.takeUpLeftOver();
     },
     onLost: () => changedHands(),
-    monotonicMs,
-    sleep,
+    ...TIME,
   });
   const lane: Lane = new Lane({
     store,
@@ -110,18 +114,17 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     onCommitted: (treeId, entryCount) => projector.note(treeId, entryCount),
     catchUp: (treeId) => projector.catchUp(treeId),
     overload: () => projector.overload(),
+    batchCountMax: options.batchCountMax,
     observer: options.observer,
     onStoreChange: () => noteServing(),
-    monotonicMs,
-    sleep,
+    ...TIME,
   });
   const projector: Projector = new Projector({
     store,
     cache: lane.cache,
     log,
     onCorrupt: (treeId, error) => lane.quarantine(treeId, 'its entries do not fit its projection', error),
-    monotonicMs,
-    sleep,
+    ...TIME,
   });
   const isServing = (): boolean => isLeader() && !lane.storeDown && stopped === undefined;
   const noteServing = watchServing(isServing, options.onServingChange);

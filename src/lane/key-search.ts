@@ -38,6 +38,11 @@ export class KeySearch {
     return this.#parkedCount;
   }
 
+  /** Whether a search has come back that nobody has looked at. */
+  get hasArrivals(): boolean {
+    return this.#arrived.length > 0;
+  }
+
   /** Looks for the keys of these commands of one tree. */
   search(tree: CachedTree, items: readonly Submitted[]): void {
     const search: Search = { tree, waiting: new Line() };

@@ -36,6 +36,8 @@ export interface LaneDeps {
   readonly catchUp?: (treeId: TreeId) => Promise<void>;
   /** Why new work is refused for now; undefined where it isn't. */
   readonly overload: () => string | undefined;
+  /** Commands in one transaction. Default: 256. */
+  readonly batchCountMax?: number | undefined;
   /** Default: nobody. */
   readonly observer?: LaneObserver | undefined;
   /** Called when `storeDown` has changed. */

@@ -1,12 +1,13 @@
 // The single writer. Takes commands in fair order, decides a batch on cached state, appends it as one transaction, and only
-// then answers. While one append is in flight, arrivals gather into the next batch. How much may wait is bounded here, wherever
-// it waits: in the queue, for records, or for a search. What the end of an append means is in outcomes.ts.
+// then answers. While one append is in flight, arrivals gather into the next batch; a full one is decided ahead (pipeline.ts).
+// How much may wait is bounded here, wherever it waits: in the queue, for records, or for a search. What the end of an append
+// means is in outcomes.ts.
 import type { Answer } from '../kernel/answer.ts';
 import type { Command } from '../kernel/command.ts';
 import type { Entry } from '../kernel/entry.ts';
 import type { TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
-import { StoreTimeoutError, StoreUnavailableError, type TreeAppend } from '../store/port.ts';
+import { StoreTimeoutError, StoreUnavailableError } from '../store/port.ts';
 import { Appender } from './appender.ts';
 import { CorruptTreeError, decideTree, type Submitted, type TreeBatch } from './batch.ts';
 import { FairQueue } from './fair-queue.ts';
@@ -14,9 +15,10 @@ import { isCorrupt } from './is-corrupt.ts';
 import { isSheddable, takesHold } from './is-sheddable.ts';
 import { KeySearch, type SearchArrival } from './key-search.ts';
 import type { LaneDeps } from './lane-deps.ts';
-import { type BatchOutcome, type LaneObserver, NO_LANE_OBSERVER } from './lane-observer.ts';
+import { type LaneObserver, NO_LANE_OBSERVER } from './lane-observer.ts';
 import { mergeMissing, needsOf } from './missing.ts';
 import { Outcomes } from './outcomes.ts';
+import { Pipeline } from './pipeline.ts';
 import { Quarantines } from './quarantines.ts';
 import * as refusals from './refusals.ts';
 import { refuseAll } from './refuse-all.ts';
@@ -56,9 +58,13 @@ export class Lane {
   readonly cache: TreeCache;
   readonly #searches: KeySearch;
   readonly #appender: Appender;
-  readonly #outcomes: Outcomes;
+  readonly #pipeline: Pipeline;
   readonly #observer: LaneObserver;
+  readonly #batchCountMax: number;
   #state: 'idle' | 'running' = 'idle';
+  /** The batch that was decided ahead, until it has ended. */
+  #ahead: Promise<void> | undefined;
+  #looksSoon = false;
   #stopping = false;
   readonly #idle: (() => void)[] = [];
 
@@ -70,14 +76,26 @@ export class Lane {
     this.#searches = new KeySearch(deps.store, wake);
     this.#quarantines = new Quarantines(deps);
     this.#appender = new Appender(deps);
-    this.#outcomes = new Outcomes({
+    this.#batchCountMax = deps.batchCountMax ?? BATCH_COUNT_MAX;
+    const putBack = (treeId: TreeId, items: readonly Submitted[]): void => this.#putBack(treeId, items);
+    const outcomes = new Outcomes({
       deps,
       observer: this.#observer,
-      putBack: (treeId, items) => this.#putBack(treeId, items),
+      putBack,
       cache: this.cache,
       searches: this.#searches,
       reset: () => this.reset(),
       takeAll: () => this.#takeAll(),
+    });
+    this.#pipeline = new Pipeline({
+      deps,
+      observer: this.#observer,
+      appender: this.#appender,
+      outcomes,
+      decide: (items) => this.#decide(this.#withoutLate(items, deps.monotonicMs())),
+      putBack,
+      // Twice: the answers of the batch before go out first, and what their callers send next is read.
+      onSent: () => setImmediate(() => this.#lookSoon()),
     });
   }
 
@@ -158,7 +176,10 @@ export class Lane {
   }
 
   #wake(): void {
-    if (this.#state !== 'idle') return;
+    if (this.#state !== 'idle') {
+      this.#lookSoon();
+      return;
+    }
     this.#state = 'running';
     queueMicrotask(() => {
       this.#run().catch((error: unknown) => {
@@ -172,17 +193,46 @@ export class Lane {
   async #run(): Promise<void> {
     for (;;) {
       this.#takeArrivals();
+      this.cache.trim();
       const items = this.#nextBatch();
       if (items.length === 0) break;
-      try {
-        const work = (): Promise<void> => this.#decideAndAppend(items);
-        await (this.#observer.runBatch?.(items, work) ?? work());
-      } catch (error) {
-        for (const item of items) item.reject(error);
-        throw error;
+      let carried: Promise<void> | undefined = this.#carry(items);
+      while (carried !== undefined) {
+        await carried;
+        carried = this.#ahead;
+        this.#ahead = undefined;
       }
     }
     this.#rest();
+  }
+
+  async #carry(items: readonly Submitted[]): Promise<void> {
+    try {
+      const work = (): Promise<void> => this.#pipeline.carry(items);
+      await (this.#observer.runBatch?.(items, work) ?? work());
+    } catch (error) {
+      for (const item of items) item.reject(error);
+      throw error;
+    }
+  }
+
+  // Only a full batch is decided ahead: a smaller one would do better to go on gathering until the store is free.
+  #mayLookAhead(): boolean {
+    if (this.#queue.count < this.#batchCountMax || this.#alone.length > 0 || this.#ahead !== undefined) return false;
+    return this.#pipeline.takesAnother && !this.cache.wantsPause && !this.#searches.hasArrivals;
+  }
+
+  #lookSoon(): void {
+    if (this.#looksSoon || !this.#mayLookAhead()) return;
+    this.#looksSoon = true;
+    setImmediate(() => {
+      this.#looksSoon = false;
+      if (!this.#mayLookAhead()) return;
+      const ahead = this.#carry(this.#nextBatch());
+      // It may fail while the run still waits for the one before it, and is heard after that.
+      ahead.catch(() => undefined);
+      this.#ahead = ahead;
+    });
   }
 
   #rest(): void {
@@ -192,33 +242,7 @@ export class Lane {
 
   #nextBatch(): Submitted[] {
     const single = this.#alone.shift();
-    return single === undefined ? this.#queue.take(BATCH_COUNT_MAX, TURN_COUNT_MAX) : [single];
-  }
-
-  async #decideAndAppend(items: readonly Submitted[]): Promise<void> {
-    const takenMs = this.#deps.monotonicMs();
-    const batches = this.#decide(this.#withoutLate(items, takenMs));
-    const live = batches.filter((batch) => batch.answered.length > 0 || batch.entries.length > 0);
-    if (live.length === 0) return;
-    const appends = live
-      .filter((batch) => batch.entries.length > 0)
-      .map((batch): TreeAppend => ({ treeId: batch.tree.treeId, expected: batch.tree.head, entries: batch.entries }));
-    const epoch = this.#deps.epoch();
-    if (epoch === undefined) {
-      this.#outcomes.notLeader(live);
-      return;
-    }
-    const appendMs = this.#deps.monotonicMs();
-    const ended = (outcome: BatchOutcome): void =>
-      this.#observer.batchEnded({ outcome, trees: live, takenMs, appendMs, endedMs: this.#deps.monotonicMs() });
-    try {
-      const result = await this.#appender.append(epoch, appends);
-      ended(result.outcome);
-      this.#outcomes.known(live, epoch, result);
-    } catch (error) {
-      ended(error instanceof StoreUnavailableError ? 'unavailable' : 'failed');
-      this.#outcomes.failed(live, error);
-    }
+    return single === undefined ? this.#queue.take(this.#batchCountMax, TURN_COUNT_MAX) : [single];
   }
 
   #withoutLate(items: readonly Submitted[], nowMs: number): readonly Submitted[] {

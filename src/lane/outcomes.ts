@@ -99,7 +99,6 @@ export class Outcomes {
       for (const { item, answer } of answered) item.resolve(answer);
       putBack(tree.treeId, deferred);
     }
-    cache.trim();
   }
 
   #tryAgain(live: readonly TreeBatch[]): void {
@@ -137,11 +136,12 @@ export class Outcomes {
   }
 }
 
-function takeBack(live: readonly TreeBatch[]): void {
-  for (const { tree } of live) tree.state.rollback();
+/** Takes back what a batch did to its trees, and what any other did to them that is not final. */
+export function takeBack(live: readonly TreeBatch[]): void {
+  for (const { tree } of live) tree.takeBack();
 }
 
-// Commands that wait for this batch: those decided in it, and those for which there were too many lapses to record first.
-function itemsOf({ answered, deferred }: TreeBatch): Submitted[] {
+/** Commands that wait for this batch: those decided in it, and those for which there were too many lapses to record first. */
+export function itemsOf({ answered, deferred }: TreeBatch): Submitted[] {
   return [...answered.map(({ item }) => item), ...deferred];
 }

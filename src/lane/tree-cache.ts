@@ -84,6 +84,8 @@ export class TreeCache {
   readonly #absent = new Map<TreeId, CachedTree>();
   readonly #loads = new Map<TreeId, TreeLoad>();
   readonly #arrived: TreeId[] = [];
+  /** Trees that have more in memory than they should keep. */
+  readonly #overfull = new Set<CachedTree>();
   #parkedCount = 0;
 
   constructor(deps: TreeCacheDeps) {
@@ -94,6 +96,12 @@ export class TreeCache {
   /** Commands that wait for records. */
   get parkedCount(): number {
     return this.#parkedCount;
+  }
+
+  /** Whether something can only be done between batches: records have come to be taken in, or there are too many. */
+  get wantsPause(): boolean {
+    if (this.#arrived.length > 0 || this.#overfull.size > 0 || this.#bounds.isPassed) return true;
+    return this.#trees.size > TREE_COUNT_MAX || this.#absent.size > ABSENT_TREE_COUNT_MAX;
   }
 
   /** Trees in memory, and the holds that are open in them, as the counters of their roots have it. */
@@ -140,7 +148,9 @@ export class TreeCache {
       this.#absent.delete(treeId);
       this.#trees.set(treeId, tree);
     }
-    if (this.#trees.get(treeId) === tree) this.#bounds.note(tree);
+    if (this.#trees.get(treeId) !== tree) return;
+    this.#bounds.note(tree);
+    if (tree.isOverfull) this.#overfull.add(tree);
   }
 
   /**
@@ -212,6 +222,8 @@ export class TreeCache {
 
   /** Forgets what has not been used for longest, down to the bounds. Only between batches. */
   trim(): void {
+    for (const tree of this.#overfull) this.#letGo(tree);
+    this.#overfull.clear();
     this.#bounds.trim(this.#trees.values());
     for (const treeId of this.#absent.keys()) {
       if (this.#absent.size <= ABSENT_TREE_COUNT_MAX) break;
@@ -222,6 +234,13 @@ export class TreeCache {
       if (this.#trees.size <= TREE_COUNT_MAX) break;
       if (tree.tail.length === 0 && !this.#loads.has(treeId)) this.drop(treeId);
     }
+  }
+
+  // It may have been dropped since.
+  #letGo(tree: CachedTree): void {
+    if (this.#trees.get(tree.treeId) !== tree) return;
+    tree.letGo();
+    this.#bounds.note(tree);
   }
 
   // A load that can't be joined is not taken in. Mostly the projection has just moved on past what it saw, and its commands

@@ -16,7 +16,7 @@ const LOOK_COUNT_MAX = 10;
 
 /** Appends a batch under an epoch. See Store.append. */
 export async function appendBatch(client: Runs, epoch: number, batch: readonly TreeAppend[]): Promise<AppendResult> {
-  const parameters = parametersOf(batch);
+  const parameters = preparedParametersOf(batch);
   return client.run(async (sql) => {
     const failure = await callAppend(sql, epoch, parameters);
     if (failure === undefined) return { outcome: 'committed', heads: parameters.heads };
@@ -25,6 +25,22 @@ export async function appendBatch(client: Runs, epoch: number, batch: readonly T
     const committed = batch.length > 0 && (await lookAtHeads(sql, parameters));
     return committed ? { outcome: 'committed', heads: parameters.heads } : { outcome: failure };
   });
+}
+
+/** See Store.headsAfter. */
+export function headsAfter(batch: readonly TreeAppend[]): readonly Head[] {
+  return preparedParametersOf(batch).heads;
+}
+
+// Batches that are decided before they can be appended, and those that are appended once more.
+const prepared = new WeakMap<readonly TreeAppend[], AppendParameters>();
+
+function preparedParametersOf(batch: readonly TreeAppend[]): AppendParameters {
+  const known = prepared.get(batch);
+  if (known !== undefined) return known;
+  const parameters = parametersOf(batch);
+  prepared.set(batch, parameters);
+  return parameters;
 }
 
 type Failure = 'fenced' | 'conflict' | 'key_exists';

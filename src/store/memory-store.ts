@@ -3,7 +3,7 @@
 import type { Account, BudgetState, Counter } from '../kernel/budget.ts';
 import { chainOf, type TreeId } from '../kernel/names.ts';
 import { oldestStep } from '../kernel/window.ts';
-import { headAfter } from './append.ts';
+import { headAfter, headsAfter } from './append.ts';
 import type { Audit } from './audit.ts';
 import { encodeEntries } from './entry-codec.ts';
 import { MemoryDatabase } from './memory-database.ts';
@@ -66,6 +66,7 @@ export function createMemoryStore(
       if (fault === 'lost_answer') throw new StoreUnavailableError('the answer was lost (injected)');
       return result;
     },
+    headsAfter,
     async findKeys(treeId, digests) {
       up();
       const tree = database.tree(treeId);

@@ -161,6 +161,11 @@ export interface Store {
    * whose outcome is unknown is safe: where it had been committed the answer is `committed` again.
    */
   append(epoch: number, batch: readonly TreeAppend[]): Promise<AppendResult>;
+  /**
+   * The heads that the trees have once this batch is committed, in its order, so that what follows can be decided before it
+   * is. Asks nobody. What it works out is kept for `append` of the same batch.
+   */
+  headsAfter(batch: readonly TreeAppend[]): readonly Head[];
   /** The entries that answer these key digests; digests that are not in the journal are left out. */
   findKeys(treeId: TreeId, digests: readonly string[]): Promise<readonly Entry[]>;
   /** Entries after `afterSeq`, oldest first, at least one row's worth and about `countMax` at the most. */

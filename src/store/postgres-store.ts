@@ -1,7 +1,7 @@
 // The store on PostgreSQL: puts the verbs of this room together over five sets of connections, so that a page of a list
 // never stands before an append or a load, one that is given up takes no other with it, and the writer's lease is renewed
 // whatever else is going on.
-import { appendBatch } from './append.ts';
+import { appendBatch, headsAfter } from './append.ts';
 import { type Audit, postgresAudit } from './audit.ts';
 import { checkDurability } from './durability.ts';
 import { idleBudgets } from './idle-budgets.ts';
@@ -104,6 +104,7 @@ export async function createPostgresStore(options: PostgresStoreOptions): Promis
   return {
     load: (request) => loadTree(reads, request),
     append: (epoch, batch) => appendBatch(appends, epoch, batch),
+    headsAfter,
     findKeys: (treeId, digests) => findKeys(reads, treeId, digests),
     readEntries: (treeId, afterSeq, countMax) => readEntries(reads, treeId, afterSeq, countMax),
     project: (batch) => projectBatch(projections, batch),

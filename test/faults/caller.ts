@@ -1,6 +1,6 @@
 // Sends calls as real clients do, unary or on a Session, to whichever replica leads, and writes down what came back. Retries
-// with the same key until the answer is certain or the caller is told to give up.
-
+// with the same key until the answer is certain or the caller is told to give up. It keeps one channel and one Session for each
+// replica, however often it turns: a Session that is left open takes a place that others need.
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   create,
@@ -11,38 +11,20 @@ import {
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf';
-import { anyUnpack, timestampMs } from '@bufbuild/protobuf/wkt';
+import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import {
-  Client,
-  type ClientDuplexStream,
-  credentials,
-  Metadata,
-  type ServiceError,
-  status as StatusCode,
-} from '@grpc/grpc-js';
-import type { Budget } from '../../src/gen/budgetd/v1/budget_pb.ts';
-import {
-  type Reservation,
   ReservationService,
-  ReservationStateSchema,
   type SessionCommandSchema,
   SessionRequestSchema,
   SessionResponseSchema,
 } from '../../src/gen/budgetd/v1/reservation_pb.ts';
-import { ErrorInfoSchema, RetryInfoSchema } from '../../src/gen/google/rpc/error_details_pb.ts';
-import { type Status, StatusSchema } from '../../src/gen/google/rpc/status_pb.ts';
-import { isUndecided, type Operation, type ShownReservation, type Told } from './history.ts';
+import { isUndecided, type Operation, type Told } from './history.ts';
+import { toldOfError, toldOfReply, toldOfStatus } from './told-of.ts';
 
 // A call that nobody answers: longer than a takeover is not needed, since the same key is sent again anyway.
 const CALL_DEADLINE_MS = 5_000;
 // Between two attempts while nobody leads: often enough to see a takeover to the tenth of a second.
 const RETRY_PAUSE_MS = 50;
-// Statuses that grpc-js makes up itself where no answer came.
-const SILENT_CODES: ReadonlySet<number> = new Set([
-  StatusCode.UNAVAILABLE,
-  StatusCode.DEADLINE_EXCEEDED,
-  StatusCode.CANCELLED,
-]);
 
 /** A request with the method that takes it. */
 export interface Call<Input extends DescMessage = DescMessage> {
@@ -64,8 +46,8 @@ type SessionCommand = NonNullable<MessageInitShape<typeof SessionCommandSchema>[
 export class Caller {
   readonly #ports: readonly number[];
   readonly #clients = new Map<number, Client>();
+  readonly #sessions = new Map<number, SessionStream>();
   readonly #usesSession: boolean;
-  #session: SessionStream | undefined;
   #at = 0;
 
   /** `ports`: where the replicas listen, also while one is down. */
@@ -87,18 +69,22 @@ export class Caller {
 
   /** Sends once, to the replica of `port` or to the one that is thought to lead. */
   async once(call: Call, port = this.#ports[this.#at] as number): Promise<Told> {
-    if (this.#usesSession && isSessionCall(call)) {
-      if (this.#session === undefined || this.#session.over || this.#session.port !== port) {
-        this.#session = new SessionStream(this.#client(port), port);
-      }
-      return this.#session.send(call);
-    }
+    if (this.#usesSession && isSessionCall(call)) return this.#session(port).send(call);
     return unary(this.#client(port), call);
   }
 
   close(): void {
-    this.#session?.end();
+    for (const session of this.#sessions.values()) session.end();
     for (const client of this.#clients.values()) client.close();
+  }
+
+  #session(port: number): SessionStream {
+    let session = this.#sessions.get(port);
+    if (session === undefined || session.over) {
+      session = new SessionStream(this.#client(port));
+      this.#sessions.set(port, session);
+    }
+    return session;
   }
 
   #client(port: number): Client {
@@ -135,60 +121,10 @@ function unary(client: Client, { method, request }: Call): Promise<Told> {
       new Metadata(),
       { deadline: Date.now() + CALL_DEADLINE_MS },
       (error: ServiceError | null, reply?: MessageShape<DescMessage>) => {
-        resolve(error === null ? shown(reply) : toldOfError(error));
+        resolve(error === null ? toldOfReply(reply) : toldOfError(error));
       },
     );
   });
-}
-
-// Fields that answers have in common: a reservation, a budget, or neither.
-function shown(reply: unknown): Told {
-  const { reservation, budget } = reply as { reservation?: Reservation; budget?: Budget };
-  return {
-    kind: 'ok',
-    ...(reservation !== undefined && { reservation: shownReservation(reservation) }),
-    ...(budget !== undefined && { revision: Number(budget.revision) }),
-  };
-}
-
-function shownReservation(reservation: Reservation): ShownReservation {
-  return {
-    id: reservation.reservationId,
-    state: (ReservationStateSchema.value[reservation.state]?.name ?? '').replace('RESERVATION_STATE_', ''),
-    requested: reservation.requestedMicros,
-    granted: reservation.grantedMicros,
-    held: reservation.heldMicros,
-    settled: reservation.settledMicros,
-    released: reservation.releasedMicros,
-    overrun: reservation.overrunMicros,
-    expireMs: reservation.expireTime === undefined ? 0 : timestampMs(reservation.expireTime),
-  };
-}
-
-function toldOfError(error: ServiceError): Told {
-  const bytes = error.metadata.get('grpc-status-details-bin')[0];
-  const status = bytes instanceof Uint8Array ? fromBinary(StatusSchema, bytes) : undefined;
-  return toldOfStatus(error.code, error.details, status);
-}
-
-function toldOfStatus(code: number, text: string, status: Status | undefined): Told {
-  const details = status?.details ?? [];
-  const info = details.map((each) => anyUnpack(each, ErrorInfoSchema)).find((each) => each?.domain === 'budgetd');
-  if (info !== undefined) {
-    const retry = details.map((each) => anyUnpack(each, RetryInfoSchema)).find((each) => each !== undefined);
-    const wait = retry?.retryDelay;
-    return {
-      kind: 'refused',
-      status: StatusCode[code] ?? String(code),
-      reason: info.reason,
-      retryAfterMs: wait === undefined ? undefined : Number(wait.seconds) * 1_000 + wait.nanos / 1e6,
-      leaderAddress: info.metadata['leader_address'],
-    };
-  }
-  // A stream that is reset in the middle of a call shows as INTERNAL in grpc-js.
-  const isReset = code === StatusCode.INTERNAL && /RST_STREAM|stream/i.test(text);
-  const isSilent = SILENT_CODES.has(code) || isReset;
-  return { kind: isSilent ? 'silence' : 'untyped', text: `${StatusCode[code] ?? code}: ${text}` };
 }
 
 const SESSION_CASES: Readonly<Record<string, SessionCommand['case']>> = {
@@ -204,16 +140,15 @@ function isSessionCall({ method }: Call): boolean {
   return method.parent.typeName === ReservationService.typeName && SESSION_CASES[method.name] !== undefined;
 }
 
-/** One Session. Whatever it still waits for when it breaks was not answered. */
+// One Session. Whatever it still waits for when it ends was not answered. Where the service said why it ends, each of those is
+// told that: a service that turns Sessions away must not look like one that is silent.
 class SessionStream {
-  readonly port: number;
   over = false;
   readonly #call: ClientDuplexStream<Buffer, Buffer>;
   readonly #waiting = new Map<bigint, (told: Told) => void>();
   #next = 1n;
 
-  constructor(client: Client, port: number) {
-    this.port = port;
+  constructor(client: Client) {
     const asIs = (bytes: Buffer): Buffer => bytes;
     this.#call = client.makeBidiStreamRequest('/budgetd.v1.ReservationService/Session', asIs, asIs);
     this.#call.on('data', (bytes: Buffer) => {
@@ -222,12 +157,12 @@ class SessionStream {
           commandId,
           result.case === 'error'
             ? toldOfStatus(result.value.code, result.value.message, result.value)
-            : shown(result.value),
+            : toldOfReply(result.value),
         );
       }
     });
-    this.#call.on('error', (error: ServiceError) => this.#break(error.message));
-    this.#call.on('end', () => this.#break('the stream ended'));
+    this.#call.on('error', (error: ServiceError) => this.#break(toldOfError(error)));
+    this.#call.on('end', () => this.#break(silence('the stream ended')));
   }
 
   send({ method, request }: Call): Promise<Told> {
@@ -235,12 +170,12 @@ class SessionStream {
     const command = { case: SESSION_CASES[method.name], value: request } as SessionCommand;
     const frame = create(SessionRequestSchema, { commands: [{ commandId, command }] });
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#break('no answer in time'), CALL_DEADLINE_MS);
+      const timer = setTimeout(() => this.#break(silence('no answer in time')), CALL_DEADLINE_MS);
       this.#waiting.set(commandId, (told) => {
         clearTimeout(timer);
         resolve(told);
       });
-      if (this.over) this.#break('the stream is over');
+      if (this.over) this.#break(silence('the stream is over'));
       else this.#call.write(Buffer.from(toBinary(SessionRequestSchema, frame)));
     });
   }
@@ -254,9 +189,13 @@ class SessionStream {
     this.#waiting.delete(commandId);
   }
 
-  #break(text: string): void {
+  #break(told: Told): void {
     if (!this.over) this.#call.cancel();
     this.over = true;
-    for (const commandId of [...this.#waiting.keys()]) this.#answer(commandId, { kind: 'silence', text });
+    for (const commandId of [...this.#waiting.keys()]) this.#answer(commandId, told);
   }
+}
+
+function silence(text: string): Told {
+  return { kind: 'silence', text };
 }

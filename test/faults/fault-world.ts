@@ -10,7 +10,7 @@ import { ServiceUnderTest } from '../support/service-under-test.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { type AuditReport, audit } from './audit.ts';
 import { freePort } from './free-port.ts';
-import { History, spelled } from './history.ts';
+import { History } from './history.ts';
 import type { Random } from './random.ts';
 import { startWireProxy, type WireProxy } from './wire-proxy.ts';
 import { makeTrees, WorkClient } from './workload.ts';
@@ -102,12 +102,9 @@ export class FaultWorld {
         clients.every(({ okCount }, i) => okCount > (before[i] as number) + 2),
       );
     } catch (cause) {
-      const last = this.history.operations.slice(-clientCount).map(({ method, told }) => {
-        const [end] = told.slice(-1);
-        return `${method}: ${end === undefined ? 'nothing' : spelled(end)}`;
-      });
+      const standing = clients.map((client) => client.standing);
       const logs = this.replicas.map(({ service }) => service.logTail().slice(-4_000));
-      throw new Error(`under load: ${String(cause)}\nlast told:\n${last.join('\n')}\n${logs.join('\n')}`, { cause });
+      throw new Error(`under load: ${String(cause)}\n${standing.join('\n')}\n${logs.join('\n')}`, { cause });
     } finally {
       over = true;
       await running;

@@ -74,6 +74,8 @@ export class WorkClient {
   readonly #mine: Held[] = [];
   readonly #suspended: string[] = [];
   readonly #exhausted: string[] = [];
+  readonly #usesSession: boolean;
+  #current: Operation | undefined;
   #no = 0;
   okCount = 0;
 
@@ -82,13 +84,24 @@ export class WorkClient {
     this.#place = place;
     this.#history = history;
     this.#random = random;
-    this.#caller = new Caller(place.ports, random.chance(0.5));
+    this.#usesSession = random.chance(0.5);
+    this.#caller = new Caller(place.ports, this.#usesSession);
+  }
+
+  /** What it is at, in words, for messages. */
+  get standing(): string {
+    const who = `${this.#name}, ${this.#usesSession ? 'on a Session' : 'unary'}, ${this.okCount} done`;
+    if (this.#current === undefined) return `${who}, has not begun`;
+    const { method, resource, told } = this.#current;
+    const last = told.at(-1);
+    return `${who}: ${method} ${resource}, ${told.length} attempts, last ${last === undefined ? 'unanswered' : spelled(last)}`;
   }
 
   async run(over: () => boolean): Promise<void> {
     while (!over()) {
       const step = this.#step();
       const operation = this.#history.begin(step.method, step.resource, step.key);
+      this.#current = operation;
       this.#take(operation, await this.#caller.perform(operation, step.call, over));
       // As a client does that crashed between the answer and writing it down.
       if (this.#random.chance(0.1) && !over()) {

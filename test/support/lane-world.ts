@@ -42,7 +42,8 @@ export class LaneWorld {
   overload: string | undefined;
   fencedCount = 0;
 
-  constructor() {
+  /** `batchCountMax`: see LaneDeps. */
+  constructor(options: { readonly batchCountMax?: number } = {}) {
     const { memory } = this;
     this.store = {
       ...memory,
@@ -85,6 +86,7 @@ export class LaneWorld {
         await this.project(treeId);
       },
       overload: () => this.overload,
+      batchCountMax: options.batchCountMax,
       monotonicMs: this.time.nowMs,
       sleep: this.time.sleep,
     });

@@ -30,12 +30,18 @@ export async function startObserved(
 }
 
 /** URL of a path on the HTTP server. */
-export const url = (service: Service, path: string) => `http://127.0.0.1:${service.connectPort}${path}`;
+export const url = (service: Pick<Service, 'connectPort'>, path: string) =>
+  `http://127.0.0.1:${service.connectPort}${path}`;
 /** GET /metrics. */
 export const scrape = (service: Service, headers: Record<string, string> = {}) =>
   fetch(url(service, '/metrics'), { headers });
 /** Calls a method with JSON over HTTP. */
-export const post = (service: Service, method: string, body: unknown, headers: Record<string, string> = {}) =>
+export const post = (
+  service: Pick<Service, 'connectPort'>,
+  method: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+) =>
   fetch(url(service, `/${method}`), {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },

@@ -82,8 +82,8 @@ function addService(
 // grpc-js writes a line of its own to standard error before it says that it can't listen, so the port is tried before it.
 function tryPort(host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Clients of a server that was here before may connect meanwhile: one that was let in would wait for ever for an answer,
-    // and this for its end.
+    // Clients of a server that was here before may connect meanwhile. Node closes this before it takes them in, and they are
+    // reset; one that was taken in all the same would wait for ever for an answer, and this for its end.
     const probe = createServer((socket) => socket.destroy());
     probe.once('error', (error: NodeJS.ErrnoException) => {
       reject(error.code === 'EADDRINUSE' ? new PortInUseError(host, port) : error);

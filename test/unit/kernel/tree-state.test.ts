@@ -101,3 +101,51 @@ describe('eviction', () => {
     expect(driver.state.counts().remembered).toBe(0);
   });
 });
+
+describe('a batch that is sealed', () => {
+  it('is final before the one that was decided on it, which is taken back alone', () => {
+    const { driver, id } = withHold();
+    const { make, state } = driver;
+    applyUncommitted(driver, driver.decide(make.extend(id, 10)).entries);
+    applyUncommitted(driver, driver.decide(make.create('t/a')).entries);
+    const afterFirst = pictureOf(state);
+    state.seal();
+    applyUncommitted(driver, driver.decide(make.settle(id, 20, { key: 's' })).entries);
+    applyUncommitted(driver, driver.decide(make.reserve('t/a', 5)).entries);
+    state.seal();
+    expect(state.isTentative).toBe(true);
+    state.commit();
+    expect(state.isTentative).toBe(true);
+    state.rollback();
+    expect(state.isTentative).toBe(false);
+    expect(pictureOf(state)).toEqual(afterFirst);
+  });
+
+  it('is taken back with the one that was decided on it, to what it was before both', () => {
+    const { driver, id } = withHold();
+    const { make, state } = driver;
+    const before = pictureOf(state);
+    applyUncommitted(driver, driver.decide(make.extend(id, 10)).entries);
+    applyUncommitted(driver, driver.decide(make.create('t/a', { key: 'a' })).entries);
+    state.seal();
+    applyUncommitted(driver, driver.decide(make.settle(id, 20, { key: 's' })).entries);
+    applyUncommitted(driver, driver.decide(make.topUp('t/a', 5)).entries);
+    state.seal();
+    applyUncommitted(driver, driver.decide(make.reserve('t', 5)).entries);
+    state.rollback();
+    expect(state.isTentative).toBe(false);
+    expect(pictureOf(state)).toEqual(before);
+    expect(state.due(driver.nowMs + 1_000, 9)).toMatchObject([{ id }]);
+  });
+
+  it('keeps its counters when the next one moves them', () => {
+    const { driver, id } = withHold();
+    const { make, state } = driver;
+    applyUncommitted(driver, driver.decide(make.extend(id, 10)).entries);
+    state.seal();
+    const first = state.budgetAt('t' as never);
+    applyUncommitted(driver, driver.decide(make.extend(id, 7)).entries);
+    expect(first?.counters[0]?.heldMicros).toBe(40n);
+    expect(state.budgetAt('t' as never)?.counters[0]?.heldMicros).toBe(47n);
+  });
+});

@@ -28,7 +28,10 @@ class World {
     this.driver.run(command);
     const entries = this.driver.journal.slice(length);
     for (const entry of entries) apply(this.tree.state, entry);
-    this.tree.committed({ seq: this.driver.journal.length, hash: '', atMs: this.driver.nowMs }, entries);
+    const head = { seq: this.driver.journal.length, hash: '', atMs: this.driver.nowMs };
+    this.tree.seal(head);
+    this.tree.committed(head, entries);
+    this.tree.letGo();
   }
 
   /** What a store says that has projected up to `projectedSeq`. */

@@ -97,7 +97,10 @@ describe('budgets', () => {
       driver.run(command);
       const entries = driver.journal.slice(length);
       for (const entry of entries) apply(tree.state, entry);
-      tree.committed({ seq: driver.journal.length, hash: '', atMs: driver.nowMs }, entries);
+      const head = { seq: driver.journal.length, hash: '', atMs: driver.nowMs };
+      tree.seal(head);
+      tree.committed(head, entries);
+      tree.letGo();
     };
     for (let no = 0; no < 5_000; no++) {
       commit(driver.make.create(`t/run-${no}`));

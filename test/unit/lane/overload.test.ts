@@ -42,9 +42,9 @@ class Watched {
   }
 }
 
-/** A world in which an append is under way until it is let go. */
+/** A world in which an append is under way until it is let go; no batch is decided ahead, so that all others wait. */
 async function busy() {
-  const world = await new LaneWorld().open(['t', 'u', 'v'], 1_000_000);
+  const world = await new LaneWorld({ batchCountMax: 2 * FULL }).open(['t', 'u', 'v'], 1_000_000);
   const { id } = granted(await world.lane.submit(world.make.reserve('t', 1))).reservation;
   const append = held<AppendResult>();
   world.appendFates.push(append.fate);
