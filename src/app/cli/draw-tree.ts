@@ -46,11 +46,12 @@ export function unitOf(budget: Budget): string {
 
 /**
  * Draws budgets as trees, in any order given. A budget whose parent is not among them stands at the left with its whole
- * path. Columns that would say nothing are left out.
+ * path. Columns that would say nothing are left out. Without `showsTerms` the notes leave out rates and bounds.
  */
-export function drawTree(budgets: readonly Budget[], terminal: Terminal): string {
+export function drawTree(budgets: readonly Budget[], terminal: Terminal, showsTerms = true): string {
   const lines: Line[] = [];
-  for (const root of plant(budgets)) addLines(lines, root, root.budget.budget, '', '');
+  const note = (budget: Budget): string => [...noteOf(budget), ...(showsTerms ? termsOf(budget) : [])].join(', ');
+  for (const root of plant(budgets)) addLines(lines, note, root, root.budget.budget, '', '');
   const barWidth = terminal.columns === undefined || terminal.columns >= WIDE_COLUMNS_MIN ? BAR_WIDTH : BAR_WIDTH / 2;
   const columns: (Column & { readonly cell: (line: Line) => Cell; readonly isShown?: boolean })[] = [
     { title: 'BUDGET', shrinkTo: 16, cell: (line) => line.label },
@@ -99,10 +100,17 @@ function plant(budgets: readonly Budget[]): Node[] {
   return roots;
 }
 
-function addLines(lines: Line[], node: Node, name: string, stem: string, below: string): void {
+function addLines(
+  lines: Line[],
+  noteOn: (budget: Budget) => string,
+  node: Node,
+  name: string,
+  stem: string,
+  below: string,
+): void {
   const { budget, children } = node;
   const [first, ...others] = budget.balances;
-  const note = noteOf(budget);
+  const note = noteOn(budget);
   lines.push(
     first === undefined ? lineWithoutLimit(budget, stem + name, note) : lineOfLimit(budget, first, stem + name, note),
   );
@@ -111,7 +119,7 @@ function addLines(lines: Line[], node: Node, name: string, stem: string, below: 
   for (const [index, child] of children.entries()) {
     const isLast = index === children.length - 1;
     const childName = child.budget.budget.slice(child.budget.budget.lastIndexOf('/') + 1);
-    addLines(lines, child, childName, `${below}${isLast ? '└─ ' : '├─ '}`, `${below}${isLast ? '   ' : '│  '}`);
+    addLines(lines, noteOn, child, childName, `${below}${isLast ? '└─ ' : '├─ '}`, `${below}${isLast ? '   ' : '│  '}`);
   }
 }
 
@@ -145,7 +153,11 @@ function lineWithoutLimit(budget: Budget, label: string, note: string): Line {
   };
 }
 
-function noteOf(budget: Budget): string {
+function termsOf(budget: Budget): string[] {
+  return [...formatRates(budget.rates, budget.rateStandings), ...formatBounds(budget.shape, unitOf(budget))];
+}
+
+function noteOf(budget: Budget): string[] {
   const { availability } = budget;
   const isBoundAbove =
     availability !== undefined && availability.budget !== '' && availability.budget !== budget.budget;
@@ -154,10 +166,6 @@ function noteOf(budget: Budget): string {
     budget.state === BudgetState.CLOSING ? `closing, by ${budget.closedBy}` : '',
     budget.state === BudgetState.CLOSED ? `closed by ${budget.closedBy}` : '',
     budget.uncapped ? 'uncapped' : '',
-    ...formatRates(budget.rates, budget.rateStandings),
-    ...formatBounds(budget.shape, unitOf(budget)),
     isBoundAbove ? `bound by ${availability.budget} ${availability.limit}` : '',
-  ]
-    .filter((part) => part !== '')
-    .join(', ');
+  ].filter((part) => part !== '');
 }

@@ -57,7 +57,7 @@ export function drawBudget(budget: Budget, terminal: Terminal): string {
     ],
     terminal,
   );
-  return budget.balances.length === 0 ? facts : `${facts}\n\n${drawTree([budget], terminal)}`;
+  return budget.balances.length === 0 ? facts : `${facts}\n\n${drawTree([budget], terminal, false)}`;
 }
 
 // A lifetime limit has nothing to say here: its name and its line in the picture are all.
