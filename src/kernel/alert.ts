@@ -1,60 +1,81 @@
 // Alerts: a limit's spend has reached a share of its amount. Raised once per limit, share and period, in the decision that brings
 // it about, and written down, so that a restart raises none again. In a rolling window, which has no periods, a share can be
 // raised again once the spend was below it.
-import type { BudgetDef, BudgetState, LimitDef } from './budget.ts';
-import type { Charge } from './charge.ts';
-import type { Alert, Effect } from './entry.ts';
+import type { Account, BudgetDef, BudgetState, LimitDef } from './budget.ts';
+import { accountsAt } from './charge.ts';
+import { type DecideContext, entryBase } from './decision.ts';
+import type { Alert, Alerted, Effect, Entry } from './entry.ts';
 import { amountIn, counterAt } from './headroom.ts';
+import type { TreeState } from './tree-state.ts';
+import { rollingRuleOf } from './window.ts';
 
 /** Shares of an amount at which a budget that says nothing is told of, in percent. */
 export const ALERT_AT_DEFAULT: readonly number[] = [80, 100];
 
-/** A share that was reached: whoever reaches it again in the same period is not told. */
-export interface AlertMark {
-  readonly limitNo: number;
-  /** 0 for lifetime and rolling windows. */
-  readonly periodMs: number;
-  readonly percent: number;
+/**
+ * What entries that were just applied to `state` have to be followed by: one entry with the alerts that they bring about, or none.
+ * Looked for after every decision, whatever it was, so that no way of spending can forget it.
+ */
+export function decideAlerts(state: TreeState, decided: readonly Entry[], context: DecideContext): Alerted[] {
+  const alerts: Alert[] = [];
+  for (const entry of decided) addAlertsOf(alerts, state, entry, context);
+  if (alerts.length === 0) return [];
+  const base = entryBase(state, { actor: 'budgetd', key: undefined, personal: undefined }, context);
+  return [{ ...base, type: 'Alerted', alerts }];
 }
 
-/** Alerts that `effects` on a charge bring about at `atMs`, nearest the root first. Spend is settled + overrun. */
-export function alertsOf(charge: Charge, effects: readonly Effect[], atMs: number): Alert[] {
-  let spentMicros = 0n;
+function addAlertsOf(alerts: Alert[], state: TreeState, entry: Entry, context: DecideContext): void {
+  switch (entry.type) {
+    case 'Settled':
+      addAlertsOfEffects(alerts, state, entry.effects, context.nowMs);
+      return;
+    case 'Expired':
+      for (const lapse of entry.lapses) {
+        if (lapse.charged) addAlertsOfEffects(alerts, state, lapse.effects, context.nowMs);
+      }
+      return;
+    case 'BudgetUpdated':
+      addAlertsOfEdit(alerts, state, entry.def.no, context);
+      return;
+    default:
+  }
+}
+
+function addAlertsOfEffects(alerts: Alert[], state: TreeState, effects: readonly Effect[], atMs: number): void {
   for (const { settledMicros, overrunMicros, accounts } of effects) {
-    // The effect on the lifetime windows has it all; those on steps say it again.
-    if (accounts.some(({ windowNo }) => windowNo === 0)) spentMicros += settledMicros + overrunMicros;
-  }
-  if (spentMicros <= 0n) return [];
-  const alerts: Alert[] = [];
-  let at = 0;
-  for (const account of charge.accounts) {
-    while (charge.budgets[at]?.def.no !== account.budgetNo) at += 1;
-    const budget = charge.budgets[at] as BudgetState;
-    const { def } = budget;
-    if (def.alertAt.length === 0) continue;
-    for (const limit of def.limits) {
-      if (limit.windowNo !== account.windowNo) continue;
-      const { settledMicros, overrunMicros } = counterAt(budget, account, atMs);
-      const usedMicros = settledMicros + overrunMicros + spentMicros;
-      addAlerts(alerts, budget, limit, account.periodMs, { usedMicros, beforeMicros: usedMicros - spentMicros, atMs });
+    const spentMicros = settledMicros + overrunMicros;
+    if (spentMicros <= 0n) continue;
+    for (const account of accounts) {
+      const budget = state.mustBudget(account.budgetNo);
+      if (budget.def.alertAt.length === 0) continue;
+      // A step is part of what counts in its window.
+      const isStep = rollingRuleOf(budget.def.windows, account.windowNo) !== undefined;
+      addAlertsIn(alerts, budget, isStep ? { ...account, periodMs: 0 } : account, spentMicros, atMs);
     }
   }
-  return alerts;
 }
 
-/** Alerts that an edit brings about: an amount that was lowered, a share that was added. */
-export function alertsOfEdit(budget: BudgetState, charge: Charge, atMs: number): Alert[] {
-  const alerts: Alert[] = [];
-  for (const account of charge.accounts) {
-    if (account.budgetNo !== budget.def.no) continue;
-    for (const limit of budget.def.limits) {
-      if (limit.windowNo !== account.windowNo) continue;
-      const { settledMicros, overrunMicros } = counterAt(budget, account, atMs);
-      const usedMicros = settledMicros + overrunMicros;
-      if (usedMicros > 0n) addAlerts(alerts, budget, limit, account.periodMs, { usedMicros, beforeMicros: 0n, atMs });
-    }
+function addAlertsOfEdit(
+  alerts: Alert[],
+  state: TreeState,
+  budgetNo: number,
+  { nowMs, calendar }: DecideContext,
+): void {
+  const budget = state.mustBudget(budgetNo);
+  for (const account of accountsAt([budget], nowMs, calendar).accounts) {
+    const { settledMicros, overrunMicros } = counterAt(budget, account, nowMs);
+    addAlertsIn(alerts, budget, account, settledMicros + overrunMicros, nowMs);
   }
-  return alerts;
+}
+
+function addAlertsIn(alerts: Alert[], budget: BudgetState, account: Account, spentMicros: bigint, atMs: number): void {
+  for (const limit of budget.def.limits) {
+    if (limit.windowNo !== account.windowNo) continue;
+    const { settledMicros, overrunMicros } = counterAt(budget, account, atMs);
+    const usedMicros = settledMicros + overrunMicros;
+    if (usedMicros === 0n) continue;
+    addAlertsOn(alerts, budget, limit, account.periodMs, { usedMicros, beforeMicros: usedMicros - spentMicros, atMs });
+  }
 }
 
 interface Spend {
@@ -63,7 +84,7 @@ interface Spend {
   readonly atMs: number;
 }
 
-function addAlerts(
+function addAlertsOn(
   alerts: Alert[],
   budget: BudgetState,
   limit: LimitDef,
@@ -79,7 +100,14 @@ function addAlerts(
     const isMarked = budget.alertMarks.some(
       (mark) => mark.limitNo === limit.no && mark.periodMs === periodMs && mark.percent === percent,
     );
-    if (isMarked && (!rolling || wasReached)) continue;
+    const isRaised = alerts.some(
+      (alert) =>
+        alert.budgetNo === budget.def.no &&
+        alert.limitNo === limit.no &&
+        alert.periodMs === periodMs &&
+        alert.percent === percent,
+    );
+    if (isRaised || (isMarked && (!rolling || wasReached))) continue;
     alerts.push({
       budgetNo: budget.def.no,
       budget: budget.def.path,
@@ -111,17 +139,4 @@ function exhaustMs(
 
 function isRolling({ windows }: BudgetDef, { windowNo }: LimitDef): boolean {
   return windows.find(({ no }) => no === windowNo)?.rule.kind === 'rolling';
-}
-
-/** Marks of a budget after alerts were raised: of each limit those of its latest period. */
-export function marksAfter(marks: readonly AlertMark[], alerts: readonly Alert[]): AlertMark[] {
-  const raised = alerts.map(({ limitNo, periodMs, percent }) => ({ limitNo, periodMs, percent }));
-  const kept = marks.filter(
-    (mark) =>
-      !raised.some(
-        ({ limitNo, periodMs, percent }) =>
-          limitNo === mark.limitNo && (periodMs > mark.periodMs || (periodMs === mark.periodMs && percent === mark.percent)),
-      ),
-  );
-  return [...kept, ...raised];
 }

@@ -45,6 +45,9 @@ function applyRecords(state: TreeState, entry: Entry): void {
         moveAll(state, lapse.effects, entry.atMs);
       }
       return;
+    case 'Alerted':
+      state.markAlerts(entry.alerts);
+      return;
     case 'Refused':
       return;
     default: {

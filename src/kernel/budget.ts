@@ -1,4 +1,5 @@
 // What the kernel knows of a budget: its definition, which only edits change, and its counters, which only effects change.
+import type { AlertMark } from './alert-mark.ts';
 import type { Enforcement } from './enforcement.ts';
 import type { BudgetPath } from './names.ts';
 import type { RateDef, RateInput, RateLevel } from './rate.ts';
@@ -84,6 +85,8 @@ export interface BudgetTerms {
   readonly onExpiry: OnExpiry;
   readonly overrun: OverrunPolicy;
   readonly enforcement: Enforcement;
+  /** Shares of each limit's amount that are told of when spend reaches them, in percent, ascending; none: nothing is told. */
+  readonly alertAt: readonly number[];
   /** Terms of budgets right below that are made by their first granted Reserve. */
   readonly childTemplate: BudgetTerms | undefined;
 }
@@ -111,6 +114,7 @@ export interface BudgetDef {
   readonly onExpiry: OnExpiry;
   readonly overrun: OverrunPolicy;
   readonly enforcement: Enforcement;
+  readonly alertAt: readonly number[];
   readonly childTemplate: BudgetTerms | undefined;
   readonly suspended: boolean;
   readonly closed: boolean;
@@ -139,6 +143,8 @@ export interface BudgetState {
   readonly steps: readonly Counter[];
   /** Rates that were used; one that was not is full. */
   readonly rateLevels: readonly RateLevel[];
+  /** Shares that were told of: of each limit those of the latest period that had any. */
+  readonly alertMarks: readonly AlertMark[];
   /** Live reservations charged to this budget (its own and its descendants'). */
   readonly activeCount: number;
   /** Budgets right below that were not closed themselves. */

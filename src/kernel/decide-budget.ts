@@ -83,6 +83,7 @@ export function decideUpdate(state: TreeState, command: UpdateBudget, context: D
     onExpiry: command.onExpiry ?? before.onExpiry,
     overrun: command.overrun ?? before.overrun,
     enforcement: { ...before.enforcement, ...command.enforcement },
+    alertAt: command.alertAt ?? before.alertAt,
     childTemplate,
     revision: before.revision + 1,
     updateMs: context.nowMs,

@@ -193,8 +193,33 @@ export interface Refused extends EntryBase {
   readonly refusal: Refusal;
 }
 
+/** A limit's spend reached a share of its amount. */
+export interface Alert {
+  readonly budgetNo: number;
+  /** Path of the budget. */
+  readonly budget: string;
+  readonly limitNo: number;
+  /** Name of the limit. */
+  readonly limit: string;
+  /** First instant of the period; 0 for lifetime and rolling windows. */
+  readonly periodMs: number;
+  readonly percent: number;
+  /** settled + overrun in the period. */
+  readonly usedMicros: bigint;
+  /** The amount in the period. */
+  readonly amountMicros: bigint;
+  /** When the amount will be used up if spending goes on as it did in the period so far; undefined: it is. */
+  readonly exhaustMs: number | undefined;
+}
+
+/** Alerts that the entry before this one brought about. */
+export interface Alerted extends EntryBase {
+  readonly type: 'Alerted';
+  readonly alerts: readonly Alert[];
+}
+
 /** Every entry. */
-export type Entry = Granted | Extended | Settled | Released | Renewed | Graced | Expired | BudgetChange | Refused;
+export type Entry = Alerted | Granted | Extended | Settled | Released | Renewed | Graced | Expired | BudgetChange | Refused;
 
 /** Name of an entry, as the journal writes it. */
 export type EntryType = Entry['type'];

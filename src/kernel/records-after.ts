@@ -9,6 +9,7 @@ export function budgetAfter(before: BudgetState | undefined, entry: BudgetChange
     def: entry.def,
     ...countersAfter(before, entry),
     rateLevels: (before?.rateLevels ?? []).filter(({ no }) => entry.def.rates.some((rate) => rate.no === no)),
+    alertMarks: (before?.alertMarks ?? []).filter(({ limitNo }) => entry.def.limits.some(({ no }) => no === limitNo)),
     activeCount: before?.activeCount ?? 0,
     openChildCount: before?.openChildCount ?? 0,
     movedMs: before?.movedMs ?? entry.atMs,

@@ -76,6 +76,7 @@ function answerFrom(state: TreeState, entry: Entry, context: DecideContext): Ans
       };
     case 'Refused':
       return entry.refusal;
+    case 'Alerted':
     case 'Graced':
     case 'Expired':
       throw new InvariantError('what nobody asked for has no key');

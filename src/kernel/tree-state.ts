@@ -6,8 +6,9 @@
 // Records are immutable and replaced whole, with one exception: within a batch the counters of a budget are moved in place
 // on a copy that the batch made, since replacing three budgets for each of a thousand reserves was a tenth of the time of
 // a hot tree. Whoever keeps a counter past the decision copies it (read.ts).
+import { marksAfter } from './alert-mark.ts';
 import type { Account, BudgetState, Counter, PeriodAccounts } from './budget.ts';
-import type { Effect, Entry, RateMove } from './entry.ts';
+import type { Alert, Effect, Entry, RateMove } from './entry.ts';
 import { invariant } from './invariant.ts';
 import { LeaseIndex } from './lease-index.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
@@ -208,6 +209,16 @@ export class TreeState {
       const at = budget.rateLevels.findIndex(({ no }) => no === rateNo);
       if (at === -1) budget.rateLevels.push(after);
       else budget.rateLevels[at] = after;
+    }
+  }
+
+  /** Takes note of shares that were told of. */
+  markAlerts(alerts: readonly Alert[]): void {
+    for (const no of new Set(alerts.map(({ budgetNo }) => budgetNo))) {
+      const budget = this.#mustMove(no);
+      if (budget === undefined) continue;
+      const own = alerts.filter(({ budgetNo }) => budgetNo === no);
+      budget.alertMarks = marksAfter(budget.alertMarks, own);
     }
   }
 

@@ -1,5 +1,7 @@
 // Decides one tree's part of a batch: a fold over the commands, each seeing what the ones before it did. Nothing here is
 // asynchronous; what the batch did to the state is made final or taken back by the lane when the append is known.
+
+import { decideAlerts } from '../kernel/alert.ts';
 import type { Answer } from '../kernel/answer.ts';
 import { apply } from '../kernel/apply.ts';
 import type { Command } from '../kernel/command.ts';
@@ -92,6 +94,7 @@ function decideOne(batch: Draft, item: Submitted, context: BatchContext): void {
     return;
   }
   applyAll(tree, decision.entries, batch.entries);
+  applyAll(tree, decideAlerts(tree.state, decision.entries, context), batch.entries);
   batch.answered.push({ item, answer: decision.answer });
 }
 
@@ -130,6 +133,10 @@ function expireDue(tree: CachedTree, context: DecideContext, entries: Entry[]): 
     const { answer, entries: lapses } = decide(tree.state, command, context);
     for (const entry of lapses) apply(tree.state, entry);
     entries.push(...lapses);
+    for (const entry of decideAlerts(tree.state, lapses, context)) {
+      apply(tree.state, entry);
+      entries.push(entry);
+    }
     invariant(answer.kind === 'expired', 'an Expire is answered as one');
     return answer.more;
   } catch (error) {

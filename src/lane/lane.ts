@@ -268,6 +268,8 @@ export class Lane {
         nowMs: Math.max(nowMs, tree.state.position.atMs),
         graceMs: this.#deps.graceMs,
         commit: this.#deps.commit,
+        calendar: this.#deps.calendar,
+        implausibleFactor: this.#deps.implausibleFactor,
         gap: this.#deps.gap?.(),
       };
       try {

@@ -275,6 +275,7 @@ export class TreeCache {
       treeId,
       paths: asked.paths,
       reservationIds: asked.reservationIds,
+      ...(asked.periods !== undefined && { periods: asked.periods }),
       leases: withTail || asked.leases ? leases : undefined,
       withTail,
     };

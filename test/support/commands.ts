@@ -62,6 +62,7 @@ interface BudgetOptions extends Keyed {
   readonly onExpiry?: OnExpiry;
   readonly overrun?: OverrunPolicy;
   readonly enforcement?: Partial<Enforcement>;
+  readonly alertAt?: readonly number[];
   readonly template?: BudgetTerms;
   readonly unit?: string;
   readonly budgetKind?: string;
@@ -210,15 +211,16 @@ export class Commands {
       onExpiry,
       overrun,
       enforcement: { ...ENFORCED, ...options.enforcement },
+      alertAt: options.alertAt ?? [],
       childTemplate: options.template,
     };
   }
 
   update(budget: string, options: UpdateOptions = {}): kernel.UpdateBudget {
     const { limits, uncapped, onExpiry, budgetKind, owner, revision, replaceLabels = false } = options;
-    const { rates, shape = {}, overrun, enforcement = {}, template, history } = options;
+    const { rates, shape = {}, overrun, enforcement = {}, alertAt, template, history } = options;
     const inputs = limitInputs(limits);
-    const policy = { rates, shape, overrun, enforcement, childTemplate: template };
+    const policy = { rates, shape, overrun, enforcement, alertAt, childTemplate: template };
     const fields = fieldsOf({ inputs, uncapped, onExpiry, budgetKind, owner, revision, replaceLabels, ...policy });
     return {
       ...this.#base('UpdateBudget', budget, options, fields),

@@ -1,5 +1,7 @@
 // One whole tree in memory, and a clock that stands still until it is told to move: a command goes in, an answer comes out,
 // as from a lane whose commits never fail. Keeps the journal, so that a case can look at what was written down.
+
+import { decideAlerts } from '../../src/kernel/alert.ts';
 import type { Answer, BudgetAnswer, ReservationAnswer } from '../../src/kernel/answer.ts';
 import { apply } from '../../src/kernel/apply.ts';
 import type { Command } from '../../src/kernel/command.ts';
@@ -51,8 +53,10 @@ export class KernelDriver {
   runAlone(command: Command): Answer {
     const { answer, entries } = this.decide(command);
     for (const entry of entries) apply(this.state, entry);
+    const alerts = decideAlerts(this.state, entries, this.context());
+    for (const entry of alerts) apply(this.state, entry);
     this.state.commit();
-    this.journal.push(...entries);
+    this.journal.push(...entries, ...alerts);
     return answer;
   }
 

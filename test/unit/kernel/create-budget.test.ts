@@ -27,6 +27,7 @@ describe('CreateBudget', () => {
       onExpiry: 'release',
       overrun: 'record',
       enforcement: ENFORCED,
+      alertAt: [],
       childTemplate: undefined,
       suspended: false,
       closed: false,
