@@ -1,0 +1,95 @@
+// Alerts: each share of each limit once a period.
+import { describe, expect, it } from 'vitest';
+import type { Alert } from '../../../src/kernel/entry.ts';
+import { rollingRule } from '../../../src/kernel/window.ts';
+import { KernelDriver } from '../../support/kernel-driver.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY = { kind: 'calendar', unit: 'day', timeZone: 'UTC' } as const;
+
+const alertsOf = (driver: KernelDriver): Alert[] =>
+  driver.journal.flatMap((entry) => (entry.type === 'Alerted' ? entry.alerts : []));
+const told = (driver: KernelDriver) => alertsOf(driver).map(({ budget, limit, percent }) => [budget, limit, percent]);
+
+function spend(driver: KernelDriver, path: string, micros: number): void {
+  driver.run(driver.make.settle(driver.hold(path, 0), micros));
+}
+
+describe('alerts', () => {
+  it('are told once for each share that spend reaches, overrun counted', () => {
+    const driver = new KernelDriver();
+    driver.run(driver.make.create('t', { limits: 100, alertAt: [50, 80, 100] }));
+    driver.hold('t', 0);
+    spend(driver, 't', 49);
+    expect(told(driver)).toEqual([]);
+    spend(driver, 't', 1);
+    expect(told(driver)).toEqual([['t', 'lifetime', 50]]);
+    spend(driver, 't', 60);
+    expect(told(driver)).toEqual([
+      ['t', 'lifetime', 50],
+      ['t', 'lifetime', 80],
+      ['t', 'lifetime', 100],
+    ]);
+    expect(alertsOf(driver).at(-1)).toMatchObject({ usedMicros: 110n, amountMicros: 100n, exhaustMs: undefined });
+    driver.hold('t', 0);
+    spend(driver, 't', 5);
+    expect(told(driver)).toHaveLength(3);
+  });
+
+  it('are told of every level and limit that the spend is charged to', () => {
+    const driver = new KernelDriver();
+    driver.run(driver.make.create('t', { limits: { lifetime: 100, second: 40 }, alertAt: [100] }));
+    driver.run(driver.make.create('t/c', { limits: 30, alertAt: [100] }));
+    driver.run(driver.make.settle(driver.hold('t/c', 30), 30));
+    driver.run(driver.make.settle(driver.hold('t', 10), 10));
+    expect(told(driver)).toEqual([
+      ['t/c', 'lifetime', 100],
+      ['t', 'second', 100],
+    ]);
+  });
+
+  it('say when the amount will be used up if it goes on so', () => {
+    const driver = new KernelDriver();
+    driver.run(driver.make.create('t', { limits: 100, alertAt: [80] }));
+    const id = driver.hold('t', 100, { ttlMs: 8 * HOUR_MS });
+    driver.advance(4 * HOUR_MS);
+    driver.run(driver.make.settle(id, 80));
+    expect(alertsOf(driver)[0]?.exhaustMs).toBe(driver.nowMs + HOUR_MS);
+  });
+
+  it('begin anew with each period', () => {
+    const driver = new KernelDriver();
+    driver.run(driver.make.create('t', { limits: { day: { amount: 10, rule: DAY } }, alertAt: [100] }));
+    for (const _ of [1, 2]) {
+      driver.run(driver.make.settle(driver.hold('t', 10), 10));
+      driver.advance(24 * HOUR_MS);
+    }
+    expect(told(driver)).toHaveLength(2);
+  });
+
+  it('of a rolling window are told again once spend was below the share', () => {
+    const driver = new KernelDriver();
+    const limits = { hour: { amount: 10, rule: rollingRule(HOUR_MS) } };
+    driver.run(driver.make.create('t', { limits, alertAt: [80] }));
+    driver.run(driver.make.settle(driver.hold('t', 8), 8));
+    driver.run(driver.make.settle(driver.hold('t', 1), 1));
+    expect(told(driver)).toHaveLength(1);
+    driver.advance(2 * HOUR_MS);
+    driver.run(driver.make.settle(driver.hold('t', 9), 9));
+    expect(told(driver)).toHaveLength(2);
+  });
+
+  it('follow an amount that is lowered, and charges of lapses, many in one entry', () => {
+    const driver = new KernelDriver();
+    driver.run(driver.make.create('t', { limits: 100, alertAt: [50, 100], onExpiry: 'charge' }));
+    for (const _ of [1, 2, 3]) driver.hold('t', 20, { ttlMs: 1_000 });
+    driver.advance(2_000);
+    driver.recordLapses();
+    expect(told(driver)).toEqual([['t', 'lifetime', 50]]);
+    driver.run(driver.make.update('t', { limits: 60 }));
+    expect(told(driver)).toEqual([
+      ['t', 'lifetime', 50],
+      ['t', 'lifetime', 100],
+    ]);
+  });
+});
