@@ -57,6 +57,7 @@ function playInBatches(story: Story, batchSize: number, way: Way) {
     expect({ failed, unsearched, parked: parked.map(({ missing }) => missing) }).toEqual({
       failed: [],
       unsearched: [],
+      paused: [],
       parked: [],
     });
     if (batch.entries.length > 0) tree.seal({ seq: tree.state.position.seq, hash: GENESIS_HASH, atMs: nowMs });
