@@ -12,7 +12,8 @@ CREATE TABLE budgetd.projection_heads (
 CREATE INDEX projection_heads_due ON budgetd.projection_heads (next_reclaim_ms, tree) WHERE next_reclaim_ms IS NOT NULL;
 
 -- path_key sorts by segments, parents before children: '/' itself would sort behind '-' and '.'.
--- label_seq: the entry whose personal fields hold the labels.
+-- label_seq: the entry whose personal fields hold the labels. close_after_ms: of an open budget that closes by age, else null;
+-- close_look_ms: it can't be idle for so long before then, so nobody looks at it. Whoever looks in vain moves it on.
 CREATE TABLE budgetd.budgets (
   tree text COLLATE "C" NOT NULL,
   budget_no integer NOT NULL,
@@ -21,6 +22,8 @@ CREATE TABLE budgetd.budgets (
   path_key text COLLATE "C" NOT NULL GENERATED ALWAYS AS (replace(path, '/', E'\x01')) STORED,
   uncapped boolean NOT NULL,
   label_seq bigint,
+  close_after_ms bigint,
+  close_look_ms bigint,
   def json NOT NULL,
   PRIMARY KEY (tree, budget_no),
   UNIQUE (tree, path),
@@ -30,7 +33,11 @@ CREATE INDEX budgets_children ON budgetd.budgets (tree, parent_no, path_key);
 CREATE INDEX budgets_roots ON budgetd.budgets (tree) WHERE parent_no IS NULL;
 CREATE INDEX budgets_uncapped ON budgetd.budgets (tree) WHERE parent_no IS NULL AND uncapped;
 
--- Sums per budget, window and period. active_count is kept with the lifetime window (number 0).
+CREATE INDEX budgets_closing ON budgetd.budgets (close_look_ms, tree, budget_no) WHERE close_look_ms IS NOT NULL;
+
+-- Sums per budget, window and period. What settled in a rolling window has a row for each step, with the step's first
+-- millisecond as its period; what it holds has period 0. Kept with the lifetime window (number 0), and 0 elsewhere:
+-- active_count, open_child_count (budgets right below that are not closed), moved_ms (the last move of any of the budget's rows).
 CREATE TABLE budgetd.counters (
   tree text COLLATE "C" NOT NULL,
   budget_no integer NOT NULL,
@@ -40,16 +47,29 @@ CREATE TABLE budgetd.counters (
   settled_micros bigint NOT NULL,
   overrun_micros bigint NOT NULL,
   active_count bigint NOT NULL,
+  open_child_count bigint NOT NULL,
+  moved_ms bigint NOT NULL,
   PRIMARY KEY (tree, budget_no, window_no, period_ms)
 ) WITH (fillfactor = 50);
 
--- accounts: flat triples of budget number, window number and period, root first. grant_seq: the entry that granted it.
--- label_seqs: later entries with labels, laid over those of the grant.
+-- How full each rate was after its last use, in units x milliseconds, which may pass int64. One that was not used has no row.
+CREATE TABLE budgetd.rate_levels (
+  tree text COLLATE "C" NOT NULL,
+  budget_no integer NOT NULL,
+  rate_no integer NOT NULL,
+  level numeric NOT NULL,
+  at_ms bigint NOT NULL,
+  PRIMARY KEY (tree, budget_no, rate_no)
+) WITH (fillfactor = 50);
+
+-- accounts: flat triples of budget number, window number and period, root first. also: more budgets that were named to be
+-- charged; null: none. grant_seq: the entry that granted it. label_seqs: later entries with labels, laid over those of the grant.
 CREATE TABLE budgetd.reservations (
   tree text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL,
   budget_no integer NOT NULL,
   accounts bigint[] NOT NULL,
+  also text[] COLLATE "C",
   create_ms bigint NOT NULL,
   holder text NOT NULL,
   grant_seq bigint NOT NULL,
@@ -66,6 +86,7 @@ CREATE TABLE budgetd.reservations (
   expire_ms bigint NOT NULL,
   reclaim_ms bigint NOT NULL,
   ttl_ms bigint NOT NULL,
+  renewal_count bigint NOT NULL,
   end_ms bigint,
   late boolean NOT NULL,
   estimated boolean NOT NULL,
@@ -78,7 +99,14 @@ CREATE INDEX reservations_live ON budgetd.reservations (tree, reclaim_ms) WHERE 
 -- Lists of what is live go by id; one index can't serve both orders. It costs a row that is written while it is live 1.6 us
 -- of 9, and one that has ended before it is written nothing.
 CREATE INDEX reservations_active ON budgetd.reservations (tree, id) WHERE state = 'ACTIVE';
-CREATE INDEX reservations_by_budget ON budgetd.reservations (tree, budget_no, id);
+-- Times come along so that sums over a budget's past can leave most of its rows unread.
+CREATE INDEX reservations_by_budget ON budgetd.reservations (tree, budget_no, id) INCLUDE (create_ms, end_ms);
+-- Those that charge budgets off their own path: sums over a budget's past find them nowhere else.
+CREATE INDEX reservations_also ON budgetd.reservations (tree, id) INCLUDE (create_ms, end_ms) WHERE also IS NOT NULL;
+
+-- Lapsed ones that settle in parts: when each part came is not known. Few, and few at a time.
+CREATE INDEX reservations_late ON budgetd.reservations (tree, id) WHERE late AND state = 'EXPIRED';
 
 GRANT SELECT, INSERT, UPDATE, DELETE
-  ON budgetd.projection_heads, budgetd.budgets, budgetd.counters, budgetd.reservations TO budgetd_service;
+  ON budgetd.projection_heads, budgetd.budgets, budgetd.counters, budgetd.rate_levels, budgetd.reservations
+  TO budgetd_service;

@@ -13,29 +13,58 @@ RETURN json_build_array(
     r.state, r.requested_micros::text, r.granted_micros::text, r.held_micros::text, r.settled_micros::text,
     r.released_micros::text, r.overrun_micros::text, r.estimated_micros::text, r.lapsed_held_micros::text,
     r.expire_ms, r.reclaim_ms, r.ttl_ms, r.end_ms, r.late::integer, r.estimated::integer, r.started::integer,
-    r.outcome, r.release_reason),
+    r.outcome, r.release_reason, r.renewal_count),
   (SELECT json_build_array(b.path, b.def ->> 'unit') FROM budgetd.budgets b
-    WHERE b.tree = r.tree AND b.budget_no = r.budget_no));
+    WHERE b.tree = r.tree AND b.budget_no = r.budget_no),
+  r.also);
 
--- A budget with these counters of it: the lifetime one and those of `p_periods` (rows of window and period).
-CREATE FUNCTION budgetd.budget_json(b budgetd.budgets, p_periods bigint[]) RETURNS json
+-- Rows of a budget's counters that a decision may need: the lifetime one, those of `p_periods` (rows of window and period),
+-- and of each window that it has: the latest period of a calendar or range window; what a rolling one holds, and its steps
+-- that count at `p_at_ms` or later. `p_at_ms` null: none but those of `p_periods`.
+CREATE FUNCTION budgetd.wanted_counters(b budgetd.budgets, p_periods bigint[], p_at_ms bigint)
+RETURNS TABLE (window_no bigint, from_ms bigint, to_ms bigint, count_max bigint)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+  SELECT 0, 0, 0, 1
+  UNION ALL
+  SELECT p_periods[i][1], p_periods[i][2], p_periods[i][2], 1 FROM generate_series(1, array_length(p_periods, 1)) AS i
+  UNION ALL
+  SELECT w.no, r.from_ms, r.to_ms, r.count_max
+  FROM json_array_elements(b.def -> 'windows') AS e(def)
+  CROSS JOIN LATERAL json_to_record(e.def) AS w(no bigint, kind text, "durationMs" bigint, "stepMs" bigint)
+  CROSS JOIN LATERAL (
+    SELECT 0, 9223372036854775807, 1 WHERE w.kind IN ('calendar', 'range')
+    UNION ALL
+    SELECT 0, 0, 1 WHERE w.kind = 'rolling'
+    UNION ALL
+    SELECT greatest(1, (p_at_ms - w."durationMs") / w."stepMs" * w."stepMs"), 9223372036854775807, NULL
+    WHERE w.kind = 'rolling'
+  ) AS r(from_ms, to_ms, count_max)
+  WHERE p_at_ms IS NOT NULL;
+END;
+
+-- A budget with the counters that wanted_counters names, its counts and the levels of its rates.
+CREATE FUNCTION budgetd.budget_json(b budgetd.budgets, p_periods bigint[], p_at_ms bigint) RETURNS json
 LANGUAGE sql STABLE
 RETURN json_build_array(
   b.def,
   (SELECT p.labels FROM budgetd.personal p WHERE p.tree = b.tree AND p.seq = b.label_seq),
   (SELECT json_agg(json_build_array(c.window_no, c.period_ms, c.held_micros::text, c.settled_micros::text,
-      c.overrun_micros::text, c.active_count) ORDER BY c.window_no, c.period_ms)
+      c.overrun_micros::text) ORDER BY c.window_no, c.period_ms)
     FROM (
-      SELECT 0 AS window_no, 0 AS period_ms
-      UNION
-      SELECT p_periods[i][1], p_periods[i][2] FROM generate_series(1, array_length(p_periods, 1)) AS i
-    ) AS wanted
-    CROSS JOIN LATERAL (
-      SELECT k.* FROM budgetd.counters k
-      WHERE k.tree = b.tree AND k.budget_no = b.budget_no AND k.window_no = wanted.window_no
-        AND k.period_ms = wanted.period_ms
-      OFFSET 0
-    ) AS c));
+      SELECT DISTINCT ON (k.window_no, k.period_ms) k.*
+      FROM budgetd.wanted_counters(b, p_periods, p_at_ms) AS wanted
+      CROSS JOIN LATERAL (
+        SELECT x.* FROM budgetd.counters x
+        WHERE x.tree = b.tree AND x.budget_no = b.budget_no AND x.window_no = wanted.window_no
+          AND x.period_ms BETWEEN wanted.from_ms AND wanted.to_ms
+        ORDER BY x.period_ms DESC LIMIT wanted.count_max
+      ) AS k
+    ) AS c),
+  (SELECT json_build_array(c.active_count, c.open_child_count, c.moved_ms) FROM budgetd.counters c
+    WHERE c.tree = b.tree AND c.budget_no = b.budget_no AND c.window_no = 0 AND c.period_ms = 0),
+  (SELECT json_agg(json_build_array(l.rate_no, l.level::text, l.at_ms) ORDER BY l.rate_no) FROM budgetd.rate_levels l
+    WHERE l.tree = b.tree AND l.budget_no = b.budget_no));
 
 -- What a row of the journal says of itself beside its entries: [first, last, milliseconds, hash before, hash].
 CREATE FUNCTION budgetd.chain_json(j budgetd.journal) RETURNS json
@@ -53,9 +82,11 @@ RETURN (
     SELECT x.* FROM budgetd.personal x WHERE x.tree = p_tree AND x.seq = wanted.seq OFFSET 0
   ) AS p);
 
--- Entries that follow the projection come along where there are no more than `p_tail_count_max` of them.
+-- Entries that follow the projection come along where there are no more than `p_tail_count_max` of them. `p_periods`: flat
+-- triples of budget number, window number and period, beside those that the reservations name.
 CREATE FUNCTION budgetd.load_tree(
-  p_tree text, p_paths text[], p_ids text[], p_after_reclaim_ms bigint, p_lease_count_max integer, p_tail_count_max bigint
+  p_tree text, p_paths text[], p_ids text[], p_periods bigint[], p_after_reclaim_ms bigint, p_lease_count_max integer,
+  p_tail_count_max bigint
 ) RETURNS TABLE (
   head_seq bigint, head_hash bytea, head_at_ms bigint, projected_seq bigint, budget_count integer, quarantine text,
   budgets json, reservations json, leases_through_ms bigint, tail text, tail_chain json, tail_personal json
@@ -104,7 +135,7 @@ BEGIN
     CROSS JOIN LATERAL generate_series(1, cardinality(r.accounts), 3) AS i;
   END IF;
 
-  SELECT json_agg(budgetd.budget_json(b, wanted.periods)) INTO budgets
+  SELECT json_agg(budgetd.budget_json(b, wanted.periods, v_projected_at_ms)) INTO budgets
   FROM (
     SELECT u.budget_no, array_agg(ARRAY[u.window_no, u.period_ms]) AS periods
     FROM (
@@ -116,6 +147,8 @@ BEGIN
       UNION
       SELECT v_accounts[i][1], v_accounts[i][2], v_accounts[i][3]
       FROM generate_series(1, array_length(v_accounts, 1)) AS i
+      UNION
+      SELECT p_periods[i], p_periods[i + 1], p_periods[i + 2] FROM generate_series(1, cardinality(p_periods), 3) AS i
     ) AS u
     GROUP BY u.budget_no
   ) AS wanted

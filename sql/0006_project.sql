@@ -3,17 +3,19 @@
 -- sequence is returned. The lock on the projection's head lets any replica project any tree.
 -- Numbers and texts come as one array each, row after row: one array to read and no row set to put together from twenty of
 -- them halves the cost of a reservation's way to its table. A row begins with its tree's place in p_trees, from 1:
---   b_numbers (4)  tree, number, parent's number, entry of its labels         b_texts (3)  path, uncapped, definition
---   c_numbers (8)  tree, budget, window, period; held, settled, overrun, live: by how much they move
---   r_numbers (16) tree, state, outcome, marks (1 late, 2 estimated, 4 started), requested, granted, held, settled,
---                  released, overrun, estimated, lapsed held, expire, reclaim, ttl, end
+--   b_numbers (6)  tree, number, parent's number, entry of its labels, close after, when to look whether to close it
+--   b_texts (3)    path, uncapped, definition
+--   c_numbers (10) tree, budget, window, period; held, settled, overrun, live, open children: by how much they move; when
+--   l_numbers (4)  tree, budget, rate, time                                   l_levels (1)  level
+--   r_numbers (17) tree, state, outcome, marks (1 late, 2 estimated, 4 started), requested, granted, held, settled,
+--                  released, overrun, estimated, lapsed held, expire, reclaim, ttl, end, renewals
 --   r_texts (3)    id, entries of its labels, release reason
 -- The first r_new_count reservations are new, and have besides
---   g_numbers (3)  budget, time, entry of the grant                           g_texts (2)  holder, accounts
+--   g_numbers (3)  budget, time, entry of the grant                           g_texts (3)  holder, accounts, also
 -- Index lookups only: see 0005 for OFFSET 0, 0004 for ON CONFLICT.
 CREATE FUNCTION budgetd.project_batch(
   p_trees text[], p_from_seqs bigint[], p_to_seqs bigint[], p_at_ms bigint[], p_budget_counts integer[],
-  b_numbers bigint[], b_texts text[], c_numbers bigint[],
+  b_numbers bigint[], b_texts text[], c_numbers bigint[], l_numbers bigint[], l_levels numeric[],
   r_new_count integer, r_numbers bigint[], r_texts text[], g_numbers bigint[], g_texts text[]
 ) RETURNS bigint[]
 LANGUAGE plpgsql
@@ -48,67 +50,82 @@ BEGIN
   ) AS h ON true;
 
   IF cardinality(b_numbers) > 0 THEN
-    INSERT INTO budgetd.budgets AS x (tree, budget_no, parent_no, path, uncapped, label_seq, def)
-    SELECT p_trees[b_numbers[4 * i - 3]], b_numbers[4 * i - 2], b_numbers[4 * i - 1], b_texts[3 * i - 2],
-      b_texts[3 * i - 1]::boolean, b_numbers[4 * i], b_texts[3 * i]::json
-    FROM generate_series(1, cardinality(b_numbers) / 4) AS i
-    WHERE v_moves[b_numbers[4 * i - 3]]
+    INSERT INTO budgetd.budgets AS x
+      (tree, budget_no, parent_no, path, uncapped, label_seq, close_after_ms, close_look_ms, def)
+    SELECT p_trees[b_numbers[6 * i - 5]], b_numbers[6 * i - 4], b_numbers[6 * i - 3], b_texts[3 * i - 2],
+      b_texts[3 * i - 1]::boolean, b_numbers[6 * i - 2], b_numbers[6 * i - 1], b_numbers[6 * i], b_texts[3 * i]::json
+    FROM generate_series(1, cardinality(b_numbers) / 6) AS i
+    WHERE v_moves[b_numbers[6 * i - 5]]
     ON CONFLICT (tree, budget_no) DO UPDATE
-    SET uncapped = excluded.uncapped, label_seq = coalesce(excluded.label_seq, x.label_seq), def = excluded.def;
+    SET uncapped = excluded.uncapped, label_seq = coalesce(excluded.label_seq, x.label_seq),
+      close_after_ms = excluded.close_after_ms, close_look_ms = excluded.close_look_ms, def = excluded.def;
   END IF;
 
   IF cardinality(c_numbers) > 0 THEN
     INSERT INTO budgetd.counters AS x
-      (tree, budget_no, window_no, period_ms, held_micros, settled_micros, overrun_micros, active_count)
-    SELECT p_trees[c_numbers[8 * i - 7]], c_numbers[8 * i - 6], c_numbers[8 * i - 5], c_numbers[8 * i - 4],
-      c_numbers[8 * i - 3], c_numbers[8 * i - 2], c_numbers[8 * i - 1], c_numbers[8 * i]
-    FROM generate_series(1, cardinality(c_numbers) / 8) AS i
-    WHERE v_moves[c_numbers[8 * i - 7]]
+      (tree, budget_no, window_no, period_ms, held_micros, settled_micros, overrun_micros, active_count,
+        open_child_count, moved_ms)
+    SELECT p_trees[c_numbers[10 * i - 9]], c_numbers[10 * i - 8], c_numbers[10 * i - 7], c_numbers[10 * i - 6],
+      c_numbers[10 * i - 5], c_numbers[10 * i - 4], c_numbers[10 * i - 3], c_numbers[10 * i - 2],
+      c_numbers[10 * i - 1], c_numbers[10 * i]
+    FROM generate_series(1, cardinality(c_numbers) / 10) AS i
+    WHERE v_moves[c_numbers[10 * i - 9]]
     ON CONFLICT (tree, budget_no, window_no, period_ms) DO UPDATE
     SET held_micros = x.held_micros + excluded.held_micros,
       settled_micros = x.settled_micros + excluded.settled_micros,
       overrun_micros = x.overrun_micros + excluded.overrun_micros,
-      active_count = x.active_count + excluded.active_count;
+      active_count = x.active_count + excluded.active_count,
+      open_child_count = x.open_child_count + excluded.open_child_count,
+      moved_ms = greatest(x.moved_ms, excluded.moved_ms);
+  END IF;
+
+  IF cardinality(l_numbers) > 0 THEN
+    INSERT INTO budgetd.rate_levels AS x (tree, budget_no, rate_no, level, at_ms)
+    SELECT p_trees[l_numbers[4 * i - 3]], l_numbers[4 * i - 2], l_numbers[4 * i - 1], l_levels[i], l_numbers[4 * i]
+    FROM generate_series(1, cardinality(l_numbers) / 4) AS i
+    WHERE v_moves[l_numbers[4 * i - 3]]
+    ON CONFLICT (tree, budget_no, rate_no) DO UPDATE SET level = excluded.level, at_ms = excluded.at_ms;
   END IF;
 
   IF r_new_count > 0 THEN
     INSERT INTO budgetd.reservations (
-      tree, id, budget_no, accounts, create_ms, holder, grant_seq, label_seqs, state, outcome, late, estimated, started,
-      requested_micros, granted_micros, held_micros, settled_micros, released_micros, overrun_micros, estimated_micros,
-      lapsed_held_micros, expire_ms, reclaim_ms, ttl_ms, end_ms, release_reason)
-    SELECT p_trees[r_numbers[16 * i - 15]], r_texts[3 * i - 2], g_numbers[3 * i - 2], g_texts[2 * i]::bigint[],
-      g_numbers[3 * i - 1], g_texts[2 * i - 1], g_numbers[3 * i], r_texts[3 * i - 1]::bigint[],
-      c_states[r_numbers[16 * i - 14]], c_outcomes[r_numbers[16 * i - 13]],
-      r_numbers[16 * i - 12] & 1 <> 0, r_numbers[16 * i - 12] & 2 <> 0, r_numbers[16 * i - 12] & 4 <> 0,
-      r_numbers[16 * i - 11], r_numbers[16 * i - 10], r_numbers[16 * i - 9], r_numbers[16 * i - 8],
-      r_numbers[16 * i - 7], r_numbers[16 * i - 6], r_numbers[16 * i - 5], r_numbers[16 * i - 4],
-      r_numbers[16 * i - 3], r_numbers[16 * i - 2], r_numbers[16 * i - 1], r_numbers[16 * i], r_texts[3 * i]
+      tree, id, budget_no, accounts, also, create_ms, holder, grant_seq, label_seqs, state, outcome, late, estimated,
+      started, requested_micros, granted_micros, held_micros, settled_micros, released_micros, overrun_micros, estimated_micros,
+      lapsed_held_micros, expire_ms, reclaim_ms, ttl_ms, end_ms, renewal_count, release_reason)
+    SELECT p_trees[r_numbers[17 * i - 16]], r_texts[3 * i - 2], g_numbers[3 * i - 2], g_texts[3 * i - 1]::bigint[],
+      g_texts[3 * i]::text[], g_numbers[3 * i - 1], g_texts[3 * i - 2], g_numbers[3 * i], r_texts[3 * i - 1]::bigint[],
+      c_states[r_numbers[17 * i - 15]], c_outcomes[r_numbers[17 * i - 14]],
+      r_numbers[17 * i - 13] & 1 <> 0, r_numbers[17 * i - 13] & 2 <> 0, r_numbers[17 * i - 13] & 4 <> 0,
+      r_numbers[17 * i - 12], r_numbers[17 * i - 11], r_numbers[17 * i - 10], r_numbers[17 * i - 9],
+      r_numbers[17 * i - 8], r_numbers[17 * i - 7], r_numbers[17 * i - 6], r_numbers[17 * i - 5],
+      r_numbers[17 * i - 4], r_numbers[17 * i - 3], r_numbers[17 * i - 2], r_numbers[17 * i - 1],
+      r_numbers[17 * i], r_texts[3 * i]
     FROM generate_series(1, r_new_count) AS i
-    WHERE v_moves[r_numbers[16 * i - 15]];
+    WHERE v_moves[r_numbers[17 * i - 16]];
   END IF;
 
-  IF cardinality(r_numbers) > 16 * r_new_count THEN
+  IF cardinality(r_numbers) > 17 * r_new_count THEN
     UPDATE budgetd.reservations x
-    SET state = c_states[r_numbers[16 * i - 14]], outcome = c_outcomes[r_numbers[16 * i - 13]],
-      late = r_numbers[16 * i - 12] & 1 <> 0, estimated = r_numbers[16 * i - 12] & 2 <> 0,
-      started = r_numbers[16 * i - 12] & 4 <> 0,
-      requested_micros = r_numbers[16 * i - 11], granted_micros = r_numbers[16 * i - 10],
-      held_micros = r_numbers[16 * i - 9], settled_micros = r_numbers[16 * i - 8],
-      released_micros = r_numbers[16 * i - 7], overrun_micros = r_numbers[16 * i - 6],
-      estimated_micros = r_numbers[16 * i - 5], lapsed_held_micros = r_numbers[16 * i - 4],
-      expire_ms = r_numbers[16 * i - 3], reclaim_ms = r_numbers[16 * i - 2], ttl_ms = r_numbers[16 * i - 1],
-      end_ms = r_numbers[16 * i], release_reason = r_texts[3 * i],
+    SET state = c_states[r_numbers[17 * i - 15]], outcome = c_outcomes[r_numbers[17 * i - 14]],
+      late = r_numbers[17 * i - 13] & 1 <> 0, estimated = r_numbers[17 * i - 13] & 2 <> 0,
+      started = r_numbers[17 * i - 13] & 4 <> 0,
+      requested_micros = r_numbers[17 * i - 12], granted_micros = r_numbers[17 * i - 11],
+      held_micros = r_numbers[17 * i - 10], settled_micros = r_numbers[17 * i - 9],
+      released_micros = r_numbers[17 * i - 8], overrun_micros = r_numbers[17 * i - 7],
+      estimated_micros = r_numbers[17 * i - 6], lapsed_held_micros = r_numbers[17 * i - 5],
+      expire_ms = r_numbers[17 * i - 4], reclaim_ms = r_numbers[17 * i - 3], ttl_ms = r_numbers[17 * i - 2],
+      end_ms = r_numbers[17 * i - 1], renewal_count = r_numbers[17 * i], release_reason = r_texts[3 * i],
       label_seqs = x.label_seqs || r_texts[3 * i - 1]::bigint[]
-    FROM generate_series(r_new_count + 1, cardinality(r_numbers) / 16) AS i
+    FROM generate_series(r_new_count + 1, cardinality(r_numbers) / 17) AS i
     -- The row is found by its key first, then updated by its place: the planner has no other order to choose.
     CROSS JOIN LATERAL (
       SELECT y.ctid FROM budgetd.reservations y
-      WHERE y.tree = p_trees[r_numbers[16 * i - 15]] AND y.id = r_texts[3 * i - 2] OFFSET 0
+      WHERE y.tree = p_trees[r_numbers[17 * i - 16]] AND y.id = r_texts[3 * i - 2] OFFSET 0
     ) AS found
-    WHERE v_moves[r_numbers[16 * i - 15]] AND x.ctid = found.ctid;
+    WHERE v_moves[r_numbers[17 * i - 16]] AND x.ctid = found.ctid;
     GET DIAGNOSTICS v_count = ROW_COUNT;
-    SELECT count(*) INTO v_wanted FROM generate_series(r_new_count + 1, cardinality(r_numbers) / 16) AS i
-    WHERE v_moves[r_numbers[16 * i - 15]];
+    SELECT count(*) INTO v_wanted FROM generate_series(r_new_count + 1, cardinality(r_numbers) / 17) AS i
+    WHERE v_moves[r_numbers[17 * i - 16]];
     IF v_count <> v_wanted THEN
       RAISE EXCEPTION USING ERRCODE = 'BD003', MESSAGE = 'an entry changes a reservation that is not projected';
     END IF;

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
+import { IMPLAUSIBLE_FACTOR_DEFAULT } from '../lane/create-coordinator.ts';
 import type { TelemetrySettings } from '../telemetry/telemetry-settings.ts';
 import type { Setting } from './setting.ts';
 import { readTelemetry } from './telemetry-config.ts';
@@ -26,6 +27,8 @@ export interface ServiceConfig {
   readonly advertisedAddress: string | undefined;
   /** Time between the end of a lease and the lapse of its hold, in milliseconds. */
   readonly graceMs: number;
+  /** A settlement of more than this many times what was granted has to be confirmed; 0: none has to. */
+  readonly implausibleFactor: number;
   readonly reaper: boolean;
   readonly tokens: readonly TokenConfig[];
   readonly logLevel: LogLevelName;
@@ -83,6 +86,11 @@ export const SETTINGS: readonly Setting[] = [
     meaning: 'where standbys send callers while this one is the leader',
   },
   { name: 'BUDGETD_GRACE', default: '5s', meaning: 'between the end of a lease and the return of its hold; 0s to 1h' },
+  {
+    name: 'BUDGETD_IMPLAUSIBLE_FACTOR',
+    default: '1000',
+    meaning: 'a cost of more than this many times the grant has to be confirmed; 0: none has',
+  },
   { name: 'BUDGETD_REAPER', default: 'on', meaning: 'off: lapses in quiet trees are only written down when looked at' },
   {
     name: 'BUDGETD_ADMIN_TOKEN',
@@ -131,6 +139,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): S
     httpPort: read.listenPort('BUDGETD_HTTP_PORT', 8_080),
     advertisedAddress: read.text('BUDGETD_ADVERTISED_ADDRESS'),
     graceMs: read.durationMs('BUDGETD_GRACE', 5_000, 3_600_000),
+    implausibleFactor: read.count('BUDGETD_IMPLAUSIBLE_FACTOR', IMPLAUSIBLE_FACTOR_DEFAULT, 1_000_000),
     reaper: read.onOff('BUDGETD_REAPER', true),
     tokens: read.tokens(),
     logLevel: read.oneOf('BUDGETD_LOG_LEVEL', LOG_LEVELS, 'info'),

@@ -1,7 +1,8 @@
 // Follows one tree's journal a piece at a time: the chain of hashes, the ceilings, and every counter as projected. Keeps
-// budgets and sums only, so that it can go on for ever beside a working service; what it can't see (single reservations,
-// remembered keys) the full verifier does.
+// budgets and the sums of what is not over yet, so that it can go on for ever beside a working service; what it can't see
+// (single reservations, remembered keys, periods that are over) the full verifier does.
 import { apply } from '../kernel/apply.ts';
+import type { BudgetState } from '../kernel/budget.ts';
 import type { Entry } from '../kernel/entry.ts';
 import type { TreeId } from '../kernel/names.ts';
 import { TreeState } from '../kernel/tree-state.ts';
@@ -9,7 +10,7 @@ import type { Audit } from '../store/audit.ts';
 import { readCheckedRows } from '../store/journal-reader.ts';
 import { GENESIS_HASH, type Head } from '../store/port.ts';
 import { CeilingCheck } from './verify-ceiling.ts';
-import { budgetText } from './verify-text.ts';
+import { budgetText, countingCounters, isAmong } from './verify-text.ts';
 
 /** What one step found and how far it came. */
 export interface WatchStep {
@@ -77,6 +78,7 @@ export class JournalWatch {
     apply(this.#state, entry);
     this.#state.commit();
     this.#state.evictRemembered(0);
+    this.#state.evictPast(entry.atMs);
     if (entry.type === 'Granted') this.#state.evictReservation(entry.reservation.id);
     return problems;
   }
@@ -89,10 +91,15 @@ export class JournalWatch {
     const differences: string[] = [];
     for await (const projected of audit.readBudgets(this.#treeId)) {
       const rebuilt = this.#state.budget(projected.def.no);
-      if (rebuilt === undefined || budgetText(rebuilt) !== budgetText(projected)) {
+      if (rebuilt === undefined || !this.#isAs(rebuilt, projected)) {
         differences.push(`budget ${projected.def.path} is not projected as the journal has it`);
       }
     }
     return differences;
+  }
+
+  #isAs(rebuilt: BudgetState, projected: BudgetState): boolean {
+    const counting = countingCounters(rebuilt, this.#state.position.atMs);
+    return budgetText(rebuilt) === budgetText(projected) && isAmong(counting, [...projected.counters, ...projected.steps]);
   }
 }

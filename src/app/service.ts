@@ -110,6 +110,7 @@ async function start(
     log: logger.lane,
     address: config.advertisedAddress ?? `${config.host}:${config.grpcPort.port}`,
     graceMs: config.graceMs,
+    implausibleFactor: config.implausibleFactor,
     reaper: config.reaper,
     observer: telemetry?.lane,
     onServingChange: setServing,

@@ -1,47 +1,73 @@
 // The first promise, checked on the journal alone: no entry that raises settled + held leaves it above the amount of a limit.
 // Entries that do not raise it (a lapse, a settlement out of the hold) pass where an edit has lowered the amount below it.
-import type { Effect, Entry } from '../kernel/entry.ts';
-import { counterOf } from '../kernel/headroom.ts';
+import type { Account, BudgetState } from '../kernel/budget.ts';
+import type { Entry } from '../kernel/entry.ts';
+import { amountIn, counterAt } from '../kernel/headroom.ts';
 import type { TreeState } from '../kernel/tree-state.ts';
+import { oldestStep, rollingRuleOf } from '../kernel/window.ts';
+import { effectsOf, type Sums } from './verify-sums.ts';
+
+/** Sums of a period as they are before an entry. */
+export type SumsOf = (budget: BudgetState, account: Account, atMs: number) => Sums;
+
+interface Raised {
+  readonly account: Account;
+  micros: bigint;
+}
 
 /** Checks entries against the state before them. */
 export class CeilingCheck {
   readonly #state: TreeState;
+  readonly #sumsOf: SumsOf;
 
-  constructor(state: TreeState) {
+  /** `sumsOf`: of lifetime, calendar and range windows. Default: as the state has them, which lets go what is over. */
+  constructor(state: TreeState, sumsOf: SumsOf = counterAt) {
     this.#state = state;
+    this.#sumsOf = sumsOf;
   }
 
   /** What is wrong with an entry that is about to be applied. */
   problems(entry: Entry): string[] {
-    return effectsOf(entry).flatMap((effect) => this.#problemsOf(entry.seq, effect));
-  }
-
-  #problemsOf(seq: number, effect: Effect): string[] {
     const problems: string[] = [];
-    const change = effect.heldMicros + effect.settledMicros;
-    if (change <= 0n) return problems;
-    for (const account of effect.accounts) {
-      const budget = this.#state.budget(account.budgetNo);
-      if (budget === undefined) {
-        problems.push(`entry ${seq} moves budget ${account.budgetNo}, which does not exist`);
-        continue;
-      }
-      const counter = counterOf(budget, account);
-      const after = counter.heldMicros + counter.settledMicros + change;
-      for (const limit of budget.def.limits) {
-        if (limit.windowNo === account.windowNo && after > limit.amountMicros) {
-          problems.push(
-            `entry ${seq} takes ${budget.def.path} to ${after}, past ${limit.amountMicros} of ${limit.name}`,
-          );
+    const raised = new Map<string, Raised>();
+    for (const effect of effectsOf(entry)) {
+      const micros = effect.heldMicros + effect.settledMicros;
+      for (const account of effect.accounts) {
+        const budget = this.#state.budget(account.budgetNo);
+        if (budget === undefined) {
+          problems.push(`entry ${entry.seq} moves budget ${account.budgetNo}, which does not exist`);
+          continue;
         }
+        const counted = countedIn(budget, account, entry.atMs);
+        if (counted === undefined) continue;
+        const key = `${counted.budgetNo}:${counted.windowNo}:${counted.periodMs}`;
+        const known = raised.get(key);
+        if (known === undefined) raised.set(key, { account: counted, micros });
+        else known.micros += micros;
       }
     }
+    for (const each of raised.values()) problems.push(...this.#problemsOf(entry, each));
     return problems;
+  }
+
+  #problemsOf({ seq, atMs }: Entry, { account, micros }: Raised): string[] {
+    const budget = this.#state.mustBudget(account.budgetNo);
+    const limits = budget.def.limits.filter(({ windowNo }) => windowNo === account.windowNo);
+    if (micros <= 0n || limits.length === 0) return [];
+    const isRolling = rollingRuleOf(budget.def.windows, account.windowNo) !== undefined;
+    const counter = isRolling ? counterAt(budget, account, atMs) : this.#sumsOf(budget, account, atMs);
+    const after = counter.heldMicros + counter.settledMicros + micros;
+    return limits.flatMap((limit) => {
+      const amountMicros = amountIn(limit, account.periodMs);
+      if (after <= amountMicros) return [];
+      return [`entry ${seq} takes ${budget.def.path} to ${after}, past ${amountMicros} of ${limit.name}`];
+    });
   }
 }
 
-function effectsOf(entry: Entry): readonly Effect[] {
-  if (entry.type === 'Expired') return entry.lapses.flatMap((lapse) => lapse.effects);
-  return 'effects' in entry ? entry.effects : [];
+// What is held and what counts of the steps is one sum in a rolling window; a step that counts no more is in none.
+function countedIn({ def }: BudgetState, account: Account, atMs: number): Account | undefined {
+  const rule = account.periodMs === 0 ? undefined : rollingRuleOf(def.windows, account.windowNo);
+  if (rule === undefined) return account;
+  return account.periodMs < oldestStep(rule, atMs) ? undefined : { ...account, periodMs: 0 };
 }

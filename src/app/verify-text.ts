@@ -1,19 +1,41 @@
 // Records as text that can be compared: equal records give equal text, whatever the order of their fields. Shared by the
 // full verifier and the one in the background.
-import type { BudgetState } from '../kernel/budget.ts';
+import type { BudgetState, Counter } from '../kernel/budget.ts';
 import type { Reservation } from '../kernel/reservation.ts';
+import { oldestStep } from '../kernel/window.ts';
 
 /** A reservation. Personal fields are not part of the journal, so they are not compared. */
 export function reservationText(reservation: Reservation): string {
   return textOf({ ...reservation, actingFor: '', labels: [] });
 }
 
-/** A budget with its counters. One that never moved may be missing from either side. */
-export function budgetText(budget: BudgetState): string {
-  const counters = budget.counters
-    .filter((counter) => counter.heldMicros !== 0n || counter.settledMicros !== 0n || counter.overrunMicros !== 0n)
-    .toSorted((a, b) => a.windowNo - b.windowNo || a.periodMs - b.periodMs);
-  return textOf({ def: budget.def, counters, activeCount: budget.activeCount });
+/** A budget with its counts and the levels of its rates; its counters are compared one by one. */
+export function budgetText({ def, activeCount, openChildCount, movedMs, rateLevels }: BudgetState): string {
+  return textOf({ def, activeCount, openChildCount, movedMs, rateLevels: rateLevels.toSorted((a, b) => a.no - b.no) });
+}
+
+/**
+ * Counters that decisions at `atMs` go by: those of periods, and the steps that still count. What does not count any more a
+ * state may have let go, and made anew where something was added to it.
+ */
+export function countingCounters({ def, counters, steps }: BudgetState, atMs: number): readonly Counter[] {
+  if (steps.length === 0) return counters;
+  const oldest = new Map<number, number>();
+  for (const { no, rule } of def.windows) if (rule.kind === 'rolling') oldest.set(no, oldestStep(rule, atMs));
+  return [...counters, ...steps.filter((step) => step.periodMs >= (oldest.get(step.windowNo) ?? 0))];
+}
+
+/** Whether `counters` are all among others, with the same sums. One that is zero may be missing there. */
+export function isAmong(counters: readonly Counter[], others: readonly Counter[]): boolean {
+  const keyOf = ({ windowNo, periodMs }: Counter): string => `${windowNo}:${periodMs}`;
+  const known = new Map(others.map((counter) => [keyOf(counter), counter]));
+  return counters.every((counter) => {
+    const { heldMicros, settledMicros, overrunMicros } = counter;
+    const other = known.get(keyOf(counter)) ?? { heldMicros: 0n, settledMicros: 0n, overrunMicros: 0n };
+    return (
+      heldMicros === other.heldMicros && settledMicros === other.settledMicros && overrunMicros === other.overrunMicros
+    );
+  });
 }
 
 // Keys in one order, amounts as text: equal records give equal text.

@@ -1,7 +1,8 @@
 // Verifies one tree: its chain of hashes, then everything that follows from its entries: no ceiling passed, every counter,
-// reservation and budget as projected, every remembered key. The kernel's own `apply` rebuilds; nothing is taken on trust
-// but the entries.
+// reservation and budget as projected, every remembered key. The kernel's own `apply` rebuilds, and counters are added up
+// besides; nothing is taken on trust but the entries.
 import { apply } from '../kernel/apply.ts';
+import type { BudgetState } from '../kernel/budget.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { InvariantError } from '../kernel/invariant.ts';
 import type { ReservationId, TreeId } from '../kernel/names.ts';
@@ -11,7 +12,8 @@ import type { Audit } from '../store/audit.ts';
 import { readCheckedRows } from '../store/journal-reader.ts';
 import { CorruptJournalError } from '../store/port.ts';
 import { CeilingCheck } from './verify-ceiling.ts';
-import { budgetText, reservationText } from './verify-text.ts';
+import { CounterSums } from './verify-sums.ts';
+import { budgetText, countingCounters, reservationText } from './verify-text.ts';
 
 /** What verifyTree found. */
 export interface TreeReport {
@@ -38,6 +40,7 @@ class TreeCheck {
   readonly #audit: Audit;
   readonly #treeId: TreeId;
   readonly #state: TreeState;
+  readonly #sums = new CounterSums();
   readonly #ceilings: CeilingCheck;
   /** Ended reservations as text, so that a long journal does not fill the memory. */
   readonly #ended = new Map<ReservationId, string>();
@@ -49,7 +52,7 @@ class TreeCheck {
     this.#audit = audit;
     this.#treeId = treeId;
     this.#state = new TreeState(treeId, { seq: 0, atMs: 0, budgetCount: 0 });
-    this.#ceilings = new CeilingCheck(this.#state);
+    this.#ceilings = new CeilingCheck(this.#state, ({ def }, account) => this.#sums.of(def.no, account));
   }
 
   differs(difference: string): void {
@@ -88,12 +91,15 @@ class TreeCheck {
     this.#bringBack(entry);
     for (const problem of this.#ceilings.problems(entry)) this.differs(problem);
     apply(this.#state, entry);
+    this.#sums.add(entry);
     if (entry.key !== undefined) {
       if (this.#keys.has(entry.key.digest)) this.differs(`entry ${entry.seq} has a key that was remembered before`);
       this.#keys.set(entry.key.digest, entry.seq);
     }
     this.#state.commit();
     this.#state.evictRemembered(0);
+    // The sums keep what is over; a state that kept years of it would be slow to move.
+    this.#state.evictPast(entry.atMs);
     this.entries += 1;
     this.#putAway(entry);
   }
@@ -128,9 +134,21 @@ class TreeCheck {
       budgets += 1;
       const rebuilt = this.#state.budget(projected.def.no);
       this.#compare(`budget ${projected.def.path}`, rebuilt && budgetText(rebuilt), budgetText(projected));
+      this.#compareCounters(projected, rebuilt);
     }
     if (budgets !== this.#state.counts().budgets) this.differs(`${budgets} budgets are projected`);
     await this.#compareReservations();
+  }
+
+  #compareCounters(projected: BudgetState, rebuilt: BudgetState | undefined): void {
+    const { path } = projected.def;
+    for (const problem of this.#sums.problems(projected, [...projected.counters, ...projected.steps], true)) {
+      this.differs(`budget ${path} as projected: ${problem}`);
+    }
+    const counting = rebuilt === undefined ? [] : countingCounters(rebuilt, this.#state.position.atMs);
+    for (const problem of this.#sums.problems(projected, counting, false)) {
+      this.differs(`budget ${path} as rebuilt: ${problem}`);
+    }
   }
 
   async #compareReservations(): Promise<void> {

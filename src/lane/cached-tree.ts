@@ -2,16 +2,18 @@
 // has not caught up with yet. Whatever is not loaded is asked for by `missing`, in the words of the store's port. What can be
 // loaded again is counted here, for whoever bounds memory, and forgotten on command.
 import { apply } from '../kernel/apply.ts';
+import type { Account } from '../kernel/budget.ts';
 import type { Command, Renew } from '../kernel/command.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { invariant } from '../kernel/invariant.ts';
-import { type BudgetPath, parentOf, type ReservationId, type TreeId } from '../kernel/names.ts';
+import { type BudgetPath, chainOf, parentOf, type ReservationId, type TreeId } from '../kernel/names.ts';
 import { reservationOf } from '../kernel/replay.ts';
 import type { Reservation } from '../kernel/reservation.ts';
 import { TreeState } from '../kernel/tree-state.ts';
 import type { Head, Loaded } from '../store/port.ts';
 import { bringForward } from './bring-forward.ts';
-import { type Missing, reservationsOf } from './missing.ts';
+import { type Missing, mergeMissing, pathsOf, reservationsOf } from './missing.ts';
+import { hasAll, missingPeriods } from './missing-periods.ts';
 import { TailIndex } from './tail-index.ts';
 
 /** Ended reservations kept in memory a tree: a repeat or a second settlement usually comes at once or never. */
@@ -22,6 +24,9 @@ const CLOSED_COUNT_MAX = 1_000;
 
 /** Names known not to exist, kept a tree, so that a caller in a loop does not read the store each time. */
 const ABSENT_COUNT_MAX = 1_000;
+
+/** Between two looks for periods that are over: a rolling window makes at most sixty steps meanwhile. */
+const PAST_LOOK_MS = 60_000;
 
 /** Lapses that one batch records for a tree at the most. A page of this size takes about 10 ms to decide and append, which is
  * what other trees may have to wait for it. */
@@ -59,10 +64,13 @@ export class CachedTree {
   readonly #ended: ReservationId[] = [];
   readonly #closed: number[] = [];
   #closedLookCount = CLOSED_COUNT_MAX * 2;
+  /** When to look next for periods that are over. */
+  #pastLookMs: number;
 
   constructor(treeId: TreeId, loaded: Loaded) {
     this.treeId = treeId;
     this.head = loaded.head;
+    this.#pastLookMs = loaded.head.atMs + PAST_LOOK_MS;
     this.#tip = loaded.head;
     this.projectedSeq = loaded.projectedSeq;
     this.tail = [...loaded.tail];
@@ -94,26 +102,41 @@ export class CachedTree {
   /** What must be loaded before lapses that are due at `nowMs` can be recorded; undefined where nothing is. */
   missingForDue(nowMs: number): Missing | undefined {
     if (nowMs > this.leasesThroughMs) return { paths: [], reservationIds: [], leases: true };
-    const paths: BudgetPath[] = [];
-    for (const reservation of this.state.due(nowMs, DUE_COUNT_MAX)) {
-      if (!this.#hasChain(reservation)) paths.push(reservation.budget);
-    }
-    return paths.length === 0 ? undefined : { paths, reservationIds: [], leases: false };
+    const due = this.state.due(nowMs, DUE_COUNT_MAX).filter((reservation) => !hasAll(this.state, reservation));
+    return due.length === 0 ? undefined : this.#missingOf(due);
   }
 
   /** What must be loaded before `command` can be decided; undefined where nothing is. */
   missingFor(command: Command): Missing | undefined {
     // The usual case makes nothing: each command of a busy tree comes by here.
     if (this.#hasAllOf(command)) return undefined;
-    const paths = pathsOf(command).filter((path) => !this.#hasPath(path));
+    const has = command.kind === 'Reserve' ? (path: BudgetPath) => this.#hasWay(path) : (path: BudgetPath) => this.#hasPath(path);
+    const paths = pathsOf(command).filter((path) => !has(path));
     const reservationIds: ReservationId[] = [];
+    const incomplete: Reservation[] = [];
     for (const id of [...reservationsOf(command), this.#repeatedBy(command)]) {
       if (id === undefined || this.#hasReservation(id)) continue;
       const reservation = this.state.reservation(id);
       if (reservation === undefined) reservationIds.push(id);
-      else paths.push(reservation.budget);
+      else incomplete.push(reservation);
     }
-    return { paths, reservationIds, leases: false };
+    return mergeMissing([{ paths, reservationIds, leases: false }, this.#missingOf(incomplete)]);
+  }
+
+  // Of reservations that are in memory: budgets that they charge, and counters of those budgets.
+  #missingOf(reservations: readonly Reservation[]): Missing {
+    const paths = new Set<BudgetPath>();
+    const periods: Account[] = [];
+    for (const reservation of reservations) {
+      const { accounts, budget, also } = reservation;
+      const hasBudgets = accounts.every(({ budgetNo }) => this.state.budget(budgetNo) !== undefined);
+      if (!hasBudgets) for (const path of [budget, ...also]) paths.add(path);
+      // Those of budgets that come now are asked for with them.
+      const unknown = accounts.filter(({ budgetNo }) => this.state.budget(budgetNo) === undefined);
+      periods.push(...missingPeriods(this.state, reservation), ...unknown.filter(({ windowNo }) => windowNo !== 0));
+    }
+    const missing = { paths: [...paths], reservationIds: [], leases: false };
+    return periods.length === 0 ? missing : { ...missing, periods };
   }
 
   /**
@@ -124,11 +147,12 @@ export class CachedTree {
     invariant(!this.state.isTentative, `tree ${this.treeId} takes in records while a batch of it is under way`);
     if (loaded.projectedSeq < this.projectedSeq || loaded.projectedSeq > this.state.position.seq) return false;
     this.#index.extend(this.tail);
-    const { budgets, reservations } = bringForward(this.state, this.#index, loaded, asked);
+    const { budgets, reservations, counters } = bringForward(this.state, this.#index, loaded, asked);
     for (const budget of budgets) {
       this.state.putBudget(budget);
       if (budget.def.closed) this.#closed.push(budget.def.no);
     }
+    for (const [no, each] of counters) if (this.state.budget(no) !== undefined) this.state.addCounters(no, each);
     const askedIds = new Set(asked.reservationIds);
     for (const reservation of reservations) {
       const live = reservation.figures.state === 'ACTIVE';
@@ -148,7 +172,9 @@ export class CachedTree {
   /** Notes what was asked for and is not there. */
   noteAbsent(asked: Missing): void {
     if (this.#absentPaths.size + this.#absentIds.size > ABSENT_COUNT_MAX) this.#forgetAbsent();
-    for (const path of asked.paths) if (this.state.budgetAt(path) === undefined) this.#absentPaths.add(path);
+    for (const path of asked.paths.flatMap(chainOf)) {
+      if (this.state.budgetAt(path) === undefined) this.#absentPaths.add(path);
+    }
     for (const id of asked.reservationIds) if (this.state.reservation(id) === undefined) this.#absentIds.add(id);
   }
 
@@ -186,16 +212,21 @@ export class CachedTree {
     this.projectedSeq = projectedSeq;
   }
 
-  /** Whether there is so much of what has ended that `letGo` would forget some of it. */
+  /** Whether there is so much of what has ended that `letGo` would forget some of it, or may be of periods that are over. */
   get isOverfull(): boolean {
+    if (this.head.atMs >= this.#pastLookMs) return true;
     return this.#ended.length > ENDED_COUNT_MAX * 2 || this.#closed.length > this.#closedLookCount;
   }
 
   /**
-   * Forgets what has ended, at twice the count that is kept and down to it, so that it does not move whole lists for each batch.
+   * Forgets periods that are over, now and then, and what has ended, at twice the count that is kept and down to it, so that it does not move whole lists for each batch.
    * Only between batches.
    */
   letGo(): void {
+    if (this.head.atMs >= this.#pastLookMs) {
+      this.state.evictPast(this.head.atMs);
+      this.#pastLookMs = this.head.atMs + PAST_LOOK_MS;
+    }
     if (this.#ended.length > ENDED_COUNT_MAX * 2) this.forget('ended', this.#ended.length - ENDED_COUNT_MAX);
     if (this.#closed.length <= this.#closedLookCount) return;
     const oldest = this.#closed.splice(0, this.#closed.length - CLOSED_COUNT_MAX);
@@ -229,7 +260,10 @@ export class CachedTree {
   }
 
   #hasAllOf(command: Command): boolean {
-    if ('budget' in command && !this.#hasPath(command.budget)) return false;
+    if (command.kind === 'Reserve') {
+      if (!this.#hasWay(command.budget)) return false;
+      for (const path of command.also) if (!this.#hasWay(path)) return false;
+    } else if ('budget' in command && !this.#hasPath(command.budget)) return false;
     switch (command.kind) {
       case 'CreateBudget': {
         const parent = parentOf(command.budget);
@@ -266,17 +300,23 @@ export class CachedTree {
     return this.state.budgetAt(path) !== undefined || this.#absentPaths.has(path) || this.#isEmpty();
   }
 
+  // A budget that does not exist is made from the template of one above it: the nearest that exists is needed, and with a
+  // budget those above it are always in memory.
+  #hasWay(path: BudgetPath): boolean {
+    let at: BudgetPath | undefined = path;
+    for (; at !== undefined; at = parentOf(at)) {
+      if (this.state.budgetAt(at) !== undefined) return true;
+      if (!this.#absentPaths.has(at)) return this.#isEmpty();
+    }
+    return true;
+  }
+
   // With all that it charges: one that came with the tail may charge budgets that nobody has asked for yet, and budgets are
   // forgotten before reservations.
   #hasReservation(id: ReservationId): boolean {
     const reservation = this.state.reservation(id);
     if (reservation === undefined) return this.#absentIds.has(id) || this.#isEmpty();
-    return this.#hasChain(reservation);
-  }
-
-  #hasChain({ accounts }: Reservation): boolean {
-    for (const { budgetNo } of accounts) if (this.state.budget(budgetNo) === undefined) return false;
-    return true;
+    return hasAll(this.state, reservation);
   }
 
   // Nothing was ever written: whatever is not in memory is not there.
@@ -311,10 +351,4 @@ export class CachedTree {
       default:
     }
   }
-}
-
-function pathsOf(command: Command): BudgetPath[] {
-  if (!('budget' in command)) return [];
-  const parent = command.kind === 'CreateBudget' ? parentOf(command.budget) : undefined;
-  return parent === undefined ? [command.budget] : [command.budget, parent];
 }

@@ -4,6 +4,7 @@ import type { LeaderGap } from '../kernel/decide-grace.ts';
 import type { TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
 import { type Store, StoreUnavailableError } from '../store/port.ts';
+import { createCalendar } from './calendar.ts';
 import { type Clock, StoreClock } from './clock.ts';
 import { commitTo } from './commitment.ts';
 import type { Coordinator, CoordinatorStatus } from './coordinator.ts';
@@ -27,6 +28,11 @@ export interface CoordinatorOptions {
   readonly address: string;
   /** Time between the end of a lease and the lapse of its hold, in milliseconds, at least 0. */
   readonly graceMs: number;
+  /**
+   * A settlement of more than this many times what was granted has to be confirmed; 0: none has to. Default:
+   * IMPLAUSIBLE_FACTOR_DEFAULT.
+   */
+  readonly implausibleFactor?: number;
   /** Whether quiet trees are looked after. Answers are the same either way. */
   readonly reaper: boolean;
   /** Where decisions read the time from. Default: the store's clock. */
@@ -61,6 +67,9 @@ export interface RunningCoordinator extends Coordinator {
   stop(): Promise<void>;
 }
 
+/** A unit that was mistaken is wrong by a thousand or more (micros for millis, cents for dollars of tokens). */
+export const IMPLAUSIBLE_FACTOR_DEFAULT = 1_000;
+
 const monotonicMs = (): number => performance.now();
 
 /** What every part measures and waits by. */
@@ -94,6 +103,8 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     store,
     clock,
     graceMs,
+    calendar: createCalendar(),
+    implausibleFactor: options.implausibleFactor ?? IMPLAUSIBLE_FACTOR_DEFAULT,
     commit: commitTo,
     log,
     epoch: () => writer.epoch,

@@ -2,6 +2,7 @@
 import type { PersonalFields } from '../kernel/command.ts';
 import type { LeaderGap } from '../kernel/decide-grace.ts';
 import type { TreeId } from '../kernel/names.ts';
+import type { Calendar } from '../kernel/window.ts';
 import type { Store } from '../store/port.ts';
 import type { Clock } from './clock.ts';
 import type { LaneObserver } from './lane-observer.ts';
@@ -12,6 +13,10 @@ export interface LaneDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly graceMs: number;
+  /** Finds the periods of calendar windows. */
+  readonly calendar: Calendar;
+  /** See DecideContext. */
+  readonly implausibleFactor: number;
   readonly commit: (fields: PersonalFields) => string;
   readonly log: Log;
   /** The epoch under which this process may append; undefined while it is not the writer. */

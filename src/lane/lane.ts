@@ -268,6 +268,8 @@ export class Lane {
         nowMs: Math.max(nowMs, tree.state.position.atMs),
         graceMs: this.#deps.graceMs,
         commit: this.#deps.commit,
+        calendar: this.#deps.calendar,
+        implausibleFactor: this.#deps.implausibleFactor,
         gap: this.#deps.gap?.(),
       };
       try {
@@ -289,7 +291,9 @@ export class Lane {
   }
 
   // Commands of a batch that have to wait for something.
-  #setAside({ tree, parked, unsearched }: TreeBatch): void {
+  #setAside({ tree, parked, unsearched, paused }: TreeBatch): void {
+    // First: what else waits for records of this tree waits with it.
+    for (const pause of paused) this.cache.pause(tree.treeId, pause);
     if (parked.length > 0) {
       const missing = mergeMissing(parked.map((each) => each.missing));
       this.cache.park(

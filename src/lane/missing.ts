@@ -1,20 +1,36 @@
 // What a decision needs and memory does not have, in the words of the store's port. Its own file because the lane, the cache
 // and the trees in it all speak of it.
+import type { Account } from '../kernel/budget.ts';
 import type { Command } from '../kernel/command.ts';
-import type { BudgetPath, ReservationId } from '../kernel/names.ts';
+import { type BudgetPath, parentOf, type ReservationId } from '../kernel/names.ts';
 
 /** What a command needs and the cache does not have. */
 export interface Missing {
   readonly paths: readonly BudgetPath[];
   readonly reservationIds: readonly ReservationId[];
+  /** Counters of periods, of budgets that may be in memory. Default: none. */
+  readonly periods?: readonly Account[];
   /** Whether more live reservations by reclaim time are needed. */
   readonly leases: boolean;
 }
 
 /** What a command needs of a tree of which nothing is loaded. */
 export function needsOf(command: Command): Missing {
-  const paths: BudgetPath[] = 'budget' in command ? [command.budget] : [];
-  return { paths, reservationIds: reservationsOf(command), leases: true };
+  return { paths: pathsOf(command), reservationIds: reservationsOf(command), leases: true };
+}
+
+/** Budgets that a command names, and the one above one that it makes. */
+export function pathsOf(command: Command): BudgetPath[] {
+  switch (command.kind) {
+    case 'Reserve':
+      return [command.budget, ...command.also];
+    case 'CreateBudget': {
+      const parent = parentOf(command.budget);
+      return parent === undefined ? [command.budget] : [command.budget, parent];
+    }
+    default:
+      return 'budget' in command ? [command.budget] : [];
+  }
 }
 
 /** Reservations that a command names. */
@@ -28,6 +44,12 @@ export function mergeMissing(all: readonly Missing[]): Missing {
   return {
     paths: [...new Set(all.flatMap((missing) => missing.paths))],
     reservationIds: [...new Set(all.flatMap((missing) => missing.reservationIds))],
+    ...(all.some(({ periods }) => periods !== undefined) && { periods: distinct(all.flatMap((each) => each.periods ?? [])) }),
     leases: all.some((missing) => missing.leases),
   };
+}
+
+function distinct(periods: readonly Account[]): Account[] {
+  const byName = new Map(periods.map((each) => [`${each.budgetNo}:${each.windowNo}:${each.periodMs}`, each]));
+  return [...byName.values()];
 }

@@ -55,6 +55,10 @@ export class TailIndex {
         return;
       default:
         listed(this.#byBudget, entry.def.no).push(entry);
+        // It counts among the children of the one above.
+        if (entry.openChildren !== 0 && entry.def.parentNo !== undefined) {
+          listed(this.#byBudget, entry.def.parentNo).push(entry);
+        }
         if (entry.type === 'BudgetCreated') this.#created.set(entry.def.path, entry.def.no);
     }
   }

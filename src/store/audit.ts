@@ -166,7 +166,7 @@ async function* readBudgets(client: Runs, treeId: TreeId): AsyncGenerator<Budget
       (sql) => sql<{ no: number; row: unknown }[]>`
         SELECT b.budget_no AS no, budgetd.budget_json(b, (
           SELECT array_agg(ARRAY[c.window_no, c.period_ms]) FROM budgetd.counters c
-          WHERE c.tree = b.tree AND c.budget_no = b.budget_no)) AS row
+          WHERE c.tree = b.tree AND c.budget_no = b.budget_no), NULL) AS row
         FROM budgetd.budgets b WHERE b.tree = ${treeId} AND b.budget_no > ${afterNo}
         ORDER BY b.budget_no LIMIT ${PROJECTED_PAGE_COUNT}`,
     );

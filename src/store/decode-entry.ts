@@ -3,6 +3,7 @@
 import type { Account, Counter, Labels } from '../kernel/budget.ts';
 import type { CommandKind } from '../kernel/command.ts';
 import type {
+  BudgetChange,
   Effect,
   Entry,
   EntryPersonal,
@@ -109,6 +110,7 @@ export function decodeEntry(value: unknown, context: DecodeContext): Entry {
         addMicros: optionalAmountOf(raw['add']),
         reason: stringOf(raw['reason']),
         opening: raw['opening'] === undefined ? [] : arrayOf(raw['opening']).map(counterOf),
+        openChildren: openChildrenOf(raw['openChildren']),
       };
     default:
       throw new CorruptJournalError(`unknown entry type ${JSON.stringify(type satisfies never)}`);
@@ -225,6 +227,12 @@ function counterOf(value: unknown): Counter {
     settledMicros: amountOf(settled),
     overrunMicros: amountOf(overrun),
   };
+}
+
+function openChildrenOf(value: unknown): BudgetChange['openChildren'] {
+  if (value === undefined) return 0;
+  if (value === 1 || value === -1) return value;
+  throw new CorruptJournalError(`not a change of open children: ${JSON.stringify(value)}`);
 }
 
 function sharedAccounts(value: unknown, { accounts: known }: DecodeContext): readonly Account[] {

@@ -120,7 +120,8 @@ function budgetChangeText(entry: BudgetChange): string {
   return (
     `"def":${budgetDefText(entry.def)},"replaceLabels":${entry.replaceLabels},` +
     `"add":${optionalAmountText(entry.addMicros)},"reason":${quote(entry.reason)}` +
-    (entry.opening.length === 0 ? '' : `,"opening":[${entry.opening.map(counterText).join(',')}]`)
+    (entry.opening.length === 0 ? '' : `,"opening":[${entry.opening.map(counterText).join(',')}]`) +
+    (entry.openChildren === 0 ? '' : `,"openChildren":${entry.openChildren}`)
   );
 }
 

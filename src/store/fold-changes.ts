@@ -1,7 +1,7 @@
 // Journal entries to net changes of projected rows: a hold that opens and closes among them becomes one row, a counter one
 // difference. Pure, and shared by every store, so that projections cannot differ between them.
-import type { BudgetDef } from '../kernel/budget.ts';
-import type { Effect, Entry, Granted } from '../kernel/entry.ts';
+import type { Account, BudgetDef } from '../kernel/budget.ts';
+import type { BudgetChange, Effect, Entry, Granted } from '../kernel/entry.ts';
 import type { ReservationId } from '../kernel/names.ts';
 import type { ReservationFigures } from '../kernel/reservation.ts';
 
@@ -12,7 +12,10 @@ export interface BudgetRow {
   readonly labelSeq: number | undefined;
 }
 
-/** What a counter moves by. `active` counts live reservations and moves with the lifetime window only. */
+/**
+ * What a counter moves by. `active` counts live reservations, `openChildren` budgets right below that are not closed; they and
+ * `movedMs`, the time of the last move (0: none), go with the lifetime window only.
+ */
 export interface CounterRow {
   readonly budgetNo: number;
   readonly windowNo: number;
@@ -21,6 +24,16 @@ export interface CounterRow {
   settledMicros: bigint;
   overrunMicros: bigint;
   active: number;
+  openChildren: number;
+  movedMs: number;
+}
+
+/** How full a rate is after its last use. */
+export interface RateRow {
+  readonly budgetNo: number;
+  readonly rateNo: number;
+  readonly level: bigint;
+  readonly atMs: number;
 }
 
 /** A reservation that is new (`granted` is its entry) or changed. */
@@ -41,6 +54,7 @@ export interface TreeChanges {
   readonly budgetNoMax: number;
   readonly budgets: ReadonlyMap<number, BudgetRow>;
   readonly counters: ReadonlyMap<string, CounterRow>;
+  readonly rates: ReadonlyMap<string, RateRow>;
   readonly reservations: ReadonlyMap<ReservationId, ReservationRow>;
 }
 
@@ -52,6 +66,7 @@ export const NO_CHANGES: TreeChanges = {
   budgetNoMax: 0,
   budgets: new Map(),
   counters: new Map(),
+  rates: new Map(),
   reservations: new Map(),
 };
 
@@ -68,6 +83,7 @@ export function foldChanges(entries: readonly Entry[]): TreeChanges {
     budgetNoMax: fold.budgetNoMax,
     budgets: fold.budgets,
     counters: fold.counters,
+    rates: fold.rates,
     reservations: fold.reservations,
   };
 }
@@ -76,7 +92,10 @@ class Fold {
   budgetNoMax = 0;
   readonly budgets = new Map<number, BudgetRow>();
   readonly counters = new Map<string, CounterRow>();
+  readonly rates = new Map<string, RateRow>();
   readonly reservations = new Map<ReservationId, ReservationRow>();
+  /** Many effects share one list of accounts. */
+  readonly #rows = new Map<readonly Account[], readonly CounterRow[]>();
 
   add(entry: Entry): void {
     switch (entry.type) {
@@ -87,13 +106,16 @@ class Fold {
           labelSeqs: [],
           figures: entry.reservation.figures,
         });
-        this.#move(entry.effects);
+        this.#move(entry.effects, entry.atMs);
+        for (const { budgetNo, rateNo, level } of entry.rateMoves) {
+          this.rates.set(`${budgetNo}:${rateNo}`, { budgetNo, rateNo, level, atMs: entry.atMs });
+        }
         break;
       case 'Extended':
       case 'Settled':
       case 'Released':
         this.#change(entry.id, entry.figures, entry);
-        this.#move(entry.effects);
+        this.#move(entry.effects, entry.atMs);
         break;
       case 'Renewed':
       case 'Graced':
@@ -102,24 +124,34 @@ class Fold {
       case 'Expired':
         for (const lapse of entry.lapses) {
           this.#change(lapse.id, lapse.figures);
-          this.#move(lapse.effects);
+          this.#move(lapse.effects, entry.atMs);
         }
         break;
       case 'Refused':
         break;
-      default: {
-        const { def } = entry;
-        const labelSeq = entry.replaceLabels ? entry.seq : this.budgets.get(def.no)?.labelSeq;
-        this.budgets.set(def.no, { def, labelSeq });
-        if (entry.type === 'BudgetCreated') this.#create(def);
-      }
+      default:
+        this.#changeBudget(entry);
     }
   }
 
-  // The lifetime counter counts even without a limit, so it exists from the start.
-  #create(def: BudgetDef): void {
-    if (def.no > this.budgetNoMax) this.budgetNoMax = def.no;
-    this.#counter(def.no, 0, 0);
+  #changeBudget(entry: BudgetChange): void {
+    const { def, openChildren } = entry;
+    const labelSeq = entry.replaceLabels ? entry.seq : this.budgets.get(def.no)?.labelSeq;
+    this.budgets.set(def.no, { def, labelSeq });
+    // The lifetime counter counts even without a limit, so it exists from the start.
+    if (entry.type === 'BudgetCreated') {
+      if (def.no > this.budgetNoMax) this.budgetNoMax = def.no;
+      this.#counter(def.no, 0, 0).movedMs = entry.atMs;
+    }
+    if (def.parentNo !== undefined && openChildren !== 0) {
+      this.#counter(def.parentNo, 0, 0).openChildren += openChildren;
+    }
+    for (const { windowNo, periodMs, heldMicros, settledMicros, overrunMicros } of entry.opening) {
+      const counter = this.#counter(def.no, windowNo, periodMs);
+      counter.heldMicros += heldMicros;
+      counter.settledMicros += settledMicros;
+      counter.overrunMicros += overrunMicros;
+    }
   }
 
   #change(id: ReservationId, figures: ReservationFigures, entry?: Entry): void {
@@ -130,23 +162,43 @@ class Fold {
     this.reservations.set(id, { id, granted: before?.granted, labelSeqs, figures });
   }
 
-  #move(effects: readonly Effect[]): void {
+  #move(effects: readonly Effect[], atMs: number): void {
     for (const effect of effects) {
-      for (const account of effect.accounts) {
-        const counter = this.#counter(account.budgetNo, account.windowNo, account.periodMs);
+      for (const counter of this.#rowsOf(effect.accounts)) {
         counter.heldMicros += effect.heldMicros;
         counter.settledMicros += effect.settledMicros;
         counter.overrunMicros += effect.overrunMicros;
-        if (account.windowNo === 0) counter.active += effect.active;
+        if (counter.windowNo !== 0) continue;
+        counter.active += effect.active;
+        counter.movedMs = atMs;
       }
     }
+  }
+
+  #rowsOf(accounts: readonly Account[]): readonly CounterRow[] {
+    let rows = this.#rows.get(accounts);
+    if (rows === undefined) {
+      rows = accounts.map(({ budgetNo, windowNo, periodMs }) => this.#counter(budgetNo, windowNo, periodMs));
+      this.#rows.set(accounts, rows);
+    }
+    return rows;
   }
 
   #counter(budgetNo: number, windowNo: number, periodMs: number): CounterRow {
     const key = `${budgetNo}:${windowNo}:${periodMs}`;
     const known = this.counters.get(key);
     if (known !== undefined) return known;
-    const counter = { budgetNo, windowNo, periodMs, heldMicros: 0n, settledMicros: 0n, overrunMicros: 0n, active: 0 };
+    const counter: CounterRow = {
+      budgetNo,
+      windowNo,
+      periodMs,
+      heldMicros: 0n,
+      settledMicros: 0n,
+      overrunMicros: 0n,
+      active: 0,
+      openChildren: 0,
+      movedMs: 0,
+    };
     this.counters.set(key, counter);
     return counter;
   }

@@ -2,7 +2,7 @@
 import { type BudgetPath, chainOf } from '../kernel/names.ts';
 import { checkChainOf } from './check-chain.ts';
 import { decodeEntries } from './entry-codec.ts';
-import { textArray } from './pg-array.ts';
+import { scalarArray, textArray } from './pg-array.ts';
 import { GENESIS_HASH, type Loaded, type LoadRequest, TAIL_COUNT_MAX } from './port.ts';
 import { budgetStateOf, personalLookup, reservationsOf } from './projected-rows.ts';
 import type { Runs } from './sql-client.ts';
@@ -28,7 +28,7 @@ export async function loadTree(client: Runs, request: LoadRequest): Promise<Load
   for (const path of request.paths) for (const ancestor of chainOf(path)) paths.add(ancestor);
   const row = await client.run(async (sql) => {
     const [only] = await sql<[LoadRow]>`SELECT * FROM budgetd.load_tree(${request.treeId}, ${textArray([...paths])},
-      ${textArray(request.reservationIds)}, ${afterReclaimMs(request)}, ${request.leases?.countMax ?? 0},
+      ${textArray(request.reservationIds)}, ${periodsOf(request)}, ${afterReclaimMs(request)}, ${request.leases?.countMax ?? 0},
       ${request.withTail ? TAIL_COUNT_MAX : 0})`;
     return only;
   });
@@ -54,6 +54,10 @@ export async function loadTree(client: Runs, request: LoadRequest): Promise<Load
 // "From the very first" may be asked as minus infinity, which int8 has no word for.
 function afterReclaimMs(request: LoadRequest): number {
   return Math.max(request.leases?.afterReclaimMs ?? 0, Number.MIN_SAFE_INTEGER);
+}
+
+function periodsOf({ periods = [] }: LoadRequest): string {
+  return scalarArray(periods.flatMap(({ budgetNo, windowNo, periodMs }) => [budgetNo, windowNo, periodMs]));
 }
 
 function tailOf(treeId: string, row: LoadRow, projectedSeq: number): Loaded['tail'] {

@@ -1,10 +1,13 @@
 // The store in memory, for tests of the rooms around it: the same promises as on PostgreSQL (one contract suite runs over
 // both), and faults on demand that a real database shows only when it is pulled apart.
+import type { Account, BudgetState, Counter } from '../kernel/budget.ts';
 import { chainOf, type TreeId } from '../kernel/names.ts';
+import { oldestStep } from '../kernel/window.ts';
 import { headAfter, headsAfter } from './append.ts';
 import type { Audit } from './audit.ts';
 import { encodeEntries } from './entry-codec.ts';
 import { MemoryDatabase } from './memory-database.ts';
+import { historyOf, idleBudgets } from './memory-history.ts';
 import { memoryAudit, memoryReads } from './memory-reads.ts';
 import {
   type AppendResult,
@@ -97,6 +100,14 @@ export function createMemoryStore(
       up();
       return dueTrees(database, atMs, after).slice(0, countMax);
     },
+    async readHistory(treeId, budgetNo, needs) {
+      up();
+      return historyOf(database.tree(treeId), budgetNo, needs);
+    },
+    async idleBudgets(atMs, after, countMax) {
+      up();
+      return idleBudgets(database, atMs, after).slice(0, countMax);
+    },
     async holdWriterLease(holder, address, epoch, ttlMs, graceMs = 0) {
       up();
       return holdLease(database, nowMs(), { holder, address, epoch, ttlMs, graceMs });
@@ -129,17 +140,39 @@ function load(database: MemoryDatabase, request: LoadRequest): Loaded {
   const reservations = [...ids].flatMap((id) => tree.reservation(id) ?? []);
   const isTooLong = request.withTail && tree.head.seq - tree.projectedSeq > TAIL_COUNT_MAX;
   const paths = new Set<string>(request.paths.flatMap((path) => chainOf(path)));
-  const nos = new Set(reservations.flatMap(({ accounts }) => accounts.map((account) => account.budgetNo)));
+  const accounts = [...reservations.flatMap((reservation) => reservation.accounts), ...(request.periods ?? [])];
+  const nos = new Set(accounts.map((account) => account.budgetNo));
   return {
     head: tree.head,
     projectedSeq: tree.projectedSeq,
     budgetCount: tree.budgetCount,
-    budgets: tree.budgets().filter(({ def }) => paths.has(def.path) || nos.has(def.no)),
+    budgets: tree
+      .budgets()
+      .filter(({ def }) => paths.has(def.path) || nos.has(def.no))
+      .map((budget) => withWanted(budget, accounts, tree.projectedMs)),
     reservations,
     leasesThroughMs,
     tail: request.withTail && !isTooLong ? tree.entriesAfter(tree.projectedSeq, Number.MAX_SAFE_INTEGER) : [],
     ...(isTooLong && { tailTooLong: true as const }),
     quarantine: tree.quarantine,
+  };
+}
+
+// What PostgreSQL brings of a budget, and no more, so that what is not there is missed here too.
+function withWanted(budget: BudgetState, accounts: readonly Account[], atMs: number): BudgetState {
+  const { def, counters, steps } = budget;
+  const ruleOf = (windowNo: number) => def.windows.find(({ no }) => no === windowNo)?.rule;
+  const isWanted = ({ windowNo, periodMs }: Counter) =>
+    periodMs === 0 ||
+    accounts.some((each) => each.budgetNo === def.no && each.windowNo === windowNo && each.periodMs === periodMs) ||
+    !counters.some((other) => other.windowNo === windowNo && other.periodMs > periodMs);
+  return {
+    ...budget,
+    counters: counters.filter(isWanted),
+    steps: steps.filter(({ windowNo, periodMs }) => {
+      const rule = ruleOf(windowNo);
+      return rule?.kind === 'rolling' && periodMs >= oldestStep(rule, atMs);
+    }),
   };
 }
 

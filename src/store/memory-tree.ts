@@ -8,8 +8,9 @@ import type { Reservation } from '../kernel/reservation.ts';
 import type { JournalRow } from './audit.ts';
 import type { PersonalRow } from './decode-entry.ts';
 import { decodeEntries } from './entry-codec.ts';
-import { type BudgetRow, type CounterRow, foldChanges, type ReservationRow } from './fold-changes.ts';
+import { type BudgetRow, type CounterRow, foldChanges, type RateRow, type ReservationRow } from './fold-changes.ts';
 import { GENESIS_HASH, type Head, ProjectionMismatchError } from './port.ts';
+import { countersOf, levelsOf } from './projected-rows.ts';
 
 /** State of one tree. Owned by MemoryDatabase. */
 export class MemoryTree {
@@ -20,10 +21,13 @@ export class MemoryTree {
   readonly keys = new Map<string, number>();
   readonly personal = new Map<number, PersonalRow>();
   projectedSeq = 0;
+  /** Time of the last projected entry. */
+  projectedMs = 0;
   budgetCount = 0;
   quarantine: string | undefined;
   readonly #budgets = new Map<number, BudgetRow>();
   readonly #counters = new Map<number, Map<string, CounterRow>>();
+  readonly #rates = new Map<string, RateRow>();
   readonly #reservations = new Map<
     ReservationId,
     ReservationRow & { readonly granted: NonNullable<ReservationRow['granted']> }
@@ -54,6 +58,7 @@ export class MemoryTree {
       this.#budgets.set(no, { def: row.def, labelSeq: row.labelSeq ?? this.#budgets.get(no)?.labelSeq });
     }
     for (const [key, row] of changes.counters) this.#moveCounter(key, row);
+    for (const [key, row] of changes.rates) this.#rates.set(key, row);
     for (const [id, row] of changes.reservations) {
       const before = this.#reservations.get(id);
       const granted = row.granted ?? before?.granted;
@@ -64,6 +69,7 @@ export class MemoryTree {
     }
     this.budgetCount = Math.max(this.budgetCount, changes.budgetNoMax);
     this.projectedSeq = changes.toSeq;
+    this.projectedMs = changes.atMs;
   }
 
   /** Projected budgets, by number. */
@@ -104,26 +110,33 @@ export class MemoryTree {
       settledMicros: (before?.settledMicros ?? 0n) + row.settledMicros,
       overrunMicros: (before?.overrunMicros ?? 0n) + row.overrunMicros,
       active: (before?.active ?? 0) + row.active,
+      openChildren: (before?.openChildren ?? 0) + row.openChildren,
+      movedMs: Math.max(before?.movedMs ?? 0, row.movedMs),
     });
   }
 
   #budgetState(row: BudgetRow): BudgetState {
-    const counters = [...(this.#counters.get(row.def.no)?.values() ?? [])].sort(
+    const { def } = row;
+    const rows = [...(this.#counters.get(def.no)?.values() ?? [])].sort(
       (a, b) => a.windowNo - b.windowNo || a.periodMs - b.periodMs,
     );
+    const [lifetime] = rows;
+    const rates = [...this.#rates.values()].filter(({ budgetNo }) => budgetNo === def.no);
     return {
-      def: row.def,
+      def,
       labels: (row.labelSeq !== undefined ? this.personal.get(row.labelSeq)?.labels : undefined) ?? [],
-      counters: counters.map(
-        ({ windowNo, periodMs, heldMicros, settledMicros, overrunMicros }): Counter => ({
-          windowNo,
-          periodMs,
-          heldMicros,
-          settledMicros,
-          overrunMicros,
-        }),
+      ...countersOf(def, rows.map(counterOf)),
+      rateLevels: levelsOf(
+        def,
+        rates.map(({ rateNo, level, atMs }) => ({ no: rateNo, level, atMs })).sort((a, b) => a.no - b.no),
       ),
-      activeCount: counters.reduce((sum, counter) => sum + counter.active, 0),
+      activeCount: lifetime?.active ?? 0,
+      openChildCount: lifetime?.openChildren ?? 0,
+      movedMs: lifetime?.movedMs ?? 0,
     };
   }
+}
+
+function counterOf({ windowNo, periodMs, heldMicros, settledMicros, overrunMicros }: CounterRow): Counter {
+  return { windowNo, periodMs, heldMicros, settledMicros, overrunMicros };
 }

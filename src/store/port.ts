@@ -1,9 +1,10 @@
 // The port between the lane and whatever keeps the journal: PostgreSQL in production, memory in tests. One contract suite
 // runs over every implementation. Everything that correctness needs of a database is said here.
-import type { BudgetState } from '../kernel/budget.ts';
+import type { Account, BudgetState } from '../kernel/budget.ts';
 import type { Entry } from '../kernel/entry.ts';
 import type { BudgetPath, ReservationId, TreeId } from '../kernel/names.ts';
 import type { Reservation } from '../kernel/reservation.ts';
+import type { HistoryNeed, WindowHistory } from '../kernel/window-history.ts';
 
 /** End of a tree's journal. A tree without entries has seq 0, GENESIS_HASH and atMs 0. */
 export interface Head {
@@ -20,6 +21,8 @@ export interface LoadRequest {
   readonly paths: readonly BudgetPath[];
   /** Each with the budgets that it charges. */
   readonly reservationIds: readonly ReservationId[];
+  /** Counters of these periods are loaded, with their budgets. Default: none. */
+  readonly periods?: readonly Account[];
   /**
    * Loads live reservations by reclaim time (each with the budgets that it charges), up to this many of them; those that
    * share the last one's instant come along.
@@ -35,6 +38,10 @@ export interface Loaded {
   readonly projectedSeq: number;
   /** Budgets that the tree had at projectedSeq; the next one takes the number after it. */
   readonly budgetCount: number;
+  /**
+   * Each with its lifetime counter; of its calendar and range windows the latest period and those that the reservations here or
+   * the request name; of its rolling windows what is held, and the steps that count at projectedSeq or later.
+   */
   readonly budgets: readonly BudgetState[];
   readonly reservations: readonly Reservation[];
   /**
@@ -135,6 +142,15 @@ export interface DueTree {
   readonly reclaimMs: number;
 }
 
+/** An open budget that has had no live hold and no movement for as long as it says, as the reaper looks for them. */
+export interface IdleBudget {
+  readonly treeId: TreeId;
+  readonly budgetNo: number;
+  readonly path: BudgetPath;
+  /** When it was to be looked at; for the cursor alone. */
+  readonly lookMs: number;
+}
+
 /** All that the lane asks of a store. */
 export interface Store {
   /** Reads in one snapshot. Budgets and reservations that do not exist are left out. */
@@ -170,6 +186,17 @@ export interface Store {
   ): Promise<readonly { readonly treeId: TreeId; readonly projectedSeq: number }[]>;
   /** Trees with live reservations due at `nowMs` in the projection, earliest first, after a cursor, up to `countMax`. */
   dueTrees(nowMs: number, after: DueTree | undefined, countMax: number): Promise<readonly DueTree[]>;
+  /**
+   * Sums up what windows of a budget have to start from, as projected; `seq` says how far that is. See WindowHistory. What a
+   * live reservation has settled, and what a lapsed one settled late in parts, counts in a rolling window as if at the time
+   * of the last projected entry: no row says when it was.
+   */
+  readHistory(treeId: TreeId, budgetNo: number, needs: readonly HistoryNeed[]): Promise<WindowHistory>;
+  /**
+   * Budgets that have been idle at `nowMs` for as long as they close after, in the projection, those of trees in service, after
+   * a cursor, up to `countMax`. Where fewer come there may be more, which a later call finds.
+   */
+  idleBudgets(nowMs: number, after: IdleBudget | undefined, countMax: number): Promise<readonly IdleBudget[]>;
   /**
    * Takes the writer's lease if it is free or run out (raising the epoch), or renews it if held with this epoch. `graceMs`
    * says how long a leader must last for the gap before it to be over; default 0.

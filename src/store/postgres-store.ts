@@ -4,9 +4,11 @@
 import { appendBatch, headsAfter } from './append.ts';
 import { type Audit, postgresAudit } from './audit.ts';
 import { checkDurability } from './durability.ts';
+import { idleBudgets } from './idle-budgets.ts';
 import { loadTree } from './load.ts';
 import type { Store } from './port.ts';
 import { projectBatch } from './project.ts';
+import { readHistory } from './read-history.ts';
 import { dueTrees, findKeys, readEntries, unprojectedTrees } from './read-journal.ts';
 import { databaseInfo, LIST_SETTINGS, listBudgetPaths, listReservations, uncappedRoots } from './read-models.ts';
 import type { ReadModels } from './reads.ts';
@@ -108,6 +110,8 @@ export async function createPostgresStore(options: PostgresStoreOptions): Promis
     project: (batch) => projectBatch(projections, batch),
     unprojectedTrees: (countMax, after) => unprojectedTrees(reads, countMax, after),
     dueTrees: (nowMs, after, countMax) => dueTrees(reads, nowMs, after, countMax),
+    readHistory: (treeId, budgetNo, needs) => readHistory(reads, treeId, budgetNo, needs),
+    idleBudgets: (nowMs, after, countMax) => idleBudgets(projections, nowMs, after, countMax),
     holdWriterLease: (holder, address, epoch, ttlMs, graceMs) =>
       holdWriterLease(leases, holder, address, epoch, ttlMs, graceMs),
     releaseWriterLease: (holder, epoch) => releaseWriterLease(leases, holder, epoch),

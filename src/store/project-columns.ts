@@ -3,8 +3,8 @@
 import type { Account } from '../kernel/budget.ts';
 import type { Outcome, ReservationFigures, ReservationState } from '../kernel/reservation.ts';
 import { budgetDefText } from './budget-def-codec.ts';
-import type { CounterRow, ReservationRow, TreeChanges } from './fold-changes.ts';
-import { quoted, scalarArray } from './pg-array.ts';
+import type { BudgetRow, CounterRow, RateRow, ReservationRow, TreeChanges } from './fold-changes.ts';
+import { quoted, scalarArray, textArray } from './pg-array.ts';
 
 // Places in the arrays of sql/0006, from 1.
 const STATE_NOS: Readonly<Record<ReservationState, number>> = { ACTIVE: 1, SETTLED: 2, RELEASED: 3, EXPIRED: 4 };
@@ -18,6 +18,8 @@ export interface ProjectColumns {
   readonly budgetNumbers: string;
   readonly budgetTexts: string;
   readonly counterNumbers: string;
+  readonly rateNumbers: string;
+  readonly rateLevels: string;
   /** Reservations that are new; they come first. */
   readonly newCount: number;
   readonly figureNumbers: string;
@@ -31,14 +33,16 @@ export function columnsOf(changes: readonly TreeChanges[]): ProjectColumns {
   const budgetNumbers: Element[] = [];
   const budgetTexts: Element[] = [];
   const counterNumbers: Element[] = [];
+  const rates: RateColumns = { numbers: [], levels: [] };
   const fresh = new ReservationColumns();
   const changed = new ReservationColumns();
   changes.forEach((change, i) => {
-    for (const { def, labelSeq } of change.budgets.values()) {
-      budgetNumbers.push(i + 1, def.no, def.parentNo ?? 'NULL', labelSeq ?? 'NULL');
-      budgetTexts.push(quoted(def.path), def.uncapped ? 'true' : 'false', quoted(budgetDefText(def)));
+    for (const row of change.budgets.values()) {
+      pushBudget(budgetNumbers, i + 1, row);
+      budgetTexts.push(quoted(row.def.path), row.def.uncapped ? 'true' : 'false', quoted(budgetDefText(row.def)));
     }
     for (const row of change.counters.values()) pushCounter(counterNumbers, i + 1, row);
+    for (const row of change.rates.values()) pushRate(rates, i + 1, row);
     for (const row of change.reservations.values()) {
       if (row.granted === undefined) changed.push(i + 1, row);
       else fresh.push(i + 1, row);
@@ -48,6 +52,8 @@ export function columnsOf(changes: readonly TreeChanges[]): ProjectColumns {
     budgetNumbers: literalOf(budgetNumbers),
     budgetTexts: literalOf(budgetTexts),
     counterNumbers: literalOf(counterNumbers),
+    rateNumbers: literalOf(rates.numbers),
+    rateLevels: literalOf(rates.levels),
     newCount: fresh.count,
     figureNumbers: literalOf(fresh.figureNumbers, changed.figureNumbers),
     figureTexts: literalOf(fresh.figureTexts, changed.figureTexts),
@@ -77,15 +83,34 @@ class ReservationColumns {
     const labels = labelSeqs.length === 0 ? 'NULL' : `"${scalarArray(labelSeqs)}"`;
     this.figureTexts.push(quoted(id), labels, quoted(figures.releaseReason));
     if (granted === undefined) return;
-    const { budgetNo, createMs, holder, accounts } = granted.reservation;
+    const { budgetNo, createMs, holder, accounts, also } = granted.reservation;
     this.grantNumbers.push(budgetNo, createMs, granted.seq);
-    this.grantTexts.push(quoted(holder), accountsLiteral(accounts));
+    this.grantTexts.push(quoted(holder), accountsLiteral(accounts), also.length === 0 ? 'NULL' : quoted(textArray(also)));
   }
 }
 
+// One that closes by age is looked at when it could be idle at the earliest: it may never have moved since it was made.
+function pushBudget(to: Element[], treePlace: number, { def, labelSeq }: BudgetRow): void {
+  const closeAfterMs = def.closed ? undefined : def.shape.closeAfterMs;
+  const lookMs = closeAfterMs === undefined ? 'NULL' : def.createMs + closeAfterMs;
+  to.push(treePlace, def.no, def.parentNo ?? 'NULL', labelSeq ?? 'NULL', closeAfterMs ?? 'NULL', lookMs);
+}
+
 function pushCounter(to: Element[], treePlace: number, row: CounterRow): void {
-  const { budgetNo, windowNo, periodMs, heldMicros, settledMicros, overrunMicros, active } = row;
-  to.push(treePlace, budgetNo, windowNo, periodMs, heldMicros, settledMicros, overrunMicros, active);
+  const { budgetNo, windowNo, periodMs, heldMicros, settledMicros, overrunMicros, active, openChildren, movedMs } = row;
+  to.push(treePlace, budgetNo, windowNo, periodMs, heldMicros, settledMicros, overrunMicros);
+  to.push(active, openChildren, movedMs);
+}
+
+/** Levels stand apart: they may pass int64. */
+interface RateColumns {
+  readonly numbers: Element[];
+  readonly levels: Element[];
+}
+
+function pushRate(to: RateColumns, treePlace: number, { budgetNo, rateNo, level, atMs }: RateRow): void {
+  to.numbers.push(treePlace, budgetNo, rateNo, atMs);
+  to.levels.push(level);
 }
 
 function pushFigures(to: Element[], treePlace: number, f: ReservationFigures): void {
@@ -93,6 +118,7 @@ function pushFigures(to: Element[], treePlace: number, f: ReservationFigures): v
   to.push(treePlace, STATE_NOS[f.state], f.outcome === undefined ? 'NULL' : OUTCOME_NOS[f.outcome], marks);
   to.push(f.requestedMicros, f.grantedMicros, f.heldMicros, f.settledMicros, f.releasedMicros, f.overrunMicros);
   to.push(f.estimatedMicros, f.lapsedHeldMicros, f.expireMs, f.reclaimMs, f.ttlMs, f.endMs ?? 'NULL');
+  to.push(f.renewalCount);
 }
 
 // The kernel shares one array of accounts between all reservations of a budget.

@@ -1,33 +1,64 @@
 // Projected rows, as the functions in sql/0005 give them, to the kernel's records. Used by load, by lists and by audit.
-import type { Account, BudgetState, Counter, Labels } from '../kernel/budget.ts';
+import type { Account, BudgetDef, BudgetState, Counter, Labels } from '../kernel/budget.ts';
 import type { BudgetPath, ReservationId } from '../kernel/names.ts';
+import type { RateLevel } from '../kernel/rate.ts';
 import { labelsAfter } from '../kernel/records-after.ts';
 import type { Reservation } from '../kernel/reservation.ts';
 import { budgetDefOf } from './budget-def-codec.ts';
 import type { PersonalRow } from './decode-entry.ts';
 import { figuresOf } from './figures-codec.ts';
-import { accountsOf, amountOf, arrayOf, integerOf, stringOf } from './json-text.ts';
+import { accountsOf, amountOf, arrayOf, integerOf, levelOf, stringOf } from './json-text.ts';
 import { labelsOf } from './labels-codec.ts';
 
 /** Reads budgetd.budget_json. Throws CorruptJournalError. */
 export function budgetStateOf(value: unknown): BudgetState {
-  const [def, labels, counterRows] = arrayOf(value, 3);
-  const rows = arrayOf(counterRows ?? []).map((row) => arrayOf(row, 6));
+  const [defJson, labels, counterRows, counts, rateRows] = arrayOf(value, 5);
+  const [activeCount, openChildCount, movedMs] = arrayOf(counts, 3);
+  const def = budgetDefOf(defJson);
+  const rates = arrayOf(rateRows ?? []).map(rateLevelOf);
   return {
-    def: budgetDefOf(def),
+    def,
     labels: labelsOf(labels),
-    counters: rows.map(counterOf),
-    activeCount: rows.reduce((sum, row) => sum + integerOf(row[5]), 0),
+    ...countersOf(def, arrayOf(counterRows ?? []).map(counterOf)),
+    rateLevels: levelsOf(def, rates),
+    activeCount: integerOf(activeCount),
+    openChildCount: integerOf(openChildCount),
+    movedMs: integerOf(movedMs),
   };
 }
 
-function counterOf(row: readonly unknown[]): Counter {
+/**
+ * Rows of a budget's counters, in the order of their keys, as decisions see them: what settled in the steps of its rolling
+ * windows apart from the rest. A window that an edit took away counts no more, so that its rows are left out.
+ */
+export function countersOf(def: BudgetDef, rows: readonly Counter[]): Pick<BudgetState, 'counters' | 'steps'> {
+  if (def.windows.length === 1 && rows.length === 1) return { counters: rows, steps: [] };
+  const kinds = new Map(def.windows.map(({ no, rule }) => [no, rule.kind]));
+  const isStep = ({ windowNo, periodMs }: Counter) => periodMs > 0 && kinds.get(windowNo) === 'rolling';
   return {
-    windowNo: integerOf(row[0]),
-    periodMs: integerOf(row[1]),
-    heldMicros: amountOf(row[2]),
-    settledMicros: amountOf(row[3]),
-    overrunMicros: amountOf(row[4]),
+    counters: rows.filter((row) => kinds.has(row.windowNo) && !isStep(row)),
+    steps: rows.filter(isStep).sort((a, b) => a.periodMs - b.periodMs || a.windowNo - b.windowNo),
+  };
+}
+
+/** Levels of the rates that a budget has; one that an edit took away is full should it come again, under another number. */
+export function levelsOf(def: BudgetDef, levels: readonly RateLevel[]): readonly RateLevel[] {
+  return levels.filter(({ no }) => def.rates.some((rate) => rate.no === no));
+}
+
+function rateLevelOf(value: unknown): RateLevel {
+  const [no, level, atMs] = arrayOf(value, 3);
+  return { no: integerOf(no), level: levelOf(level), atMs: integerOf(atMs) };
+}
+
+function counterOf(value: unknown): Counter {
+  const [windowNo, periodMs, held, settled, overrun] = arrayOf(value, 5);
+  return {
+    windowNo: integerOf(windowNo),
+    periodMs: integerOf(periodMs),
+    heldMicros: amountOf(held),
+    settledMicros: amountOf(settled),
+    overrunMicros: amountOf(overrun),
   };
 }
 
@@ -35,16 +66,17 @@ function counterOf(row: readonly unknown[]): Counter {
 export function reservationsOf(values: readonly unknown[]): Reservation[] {
   const shared = new Map<string, readonly Account[]>();
   return values.map((value) => {
-    const [id, budgetNo, flat, createMs, holder, personal, figures, budget] = arrayOf(value, 8);
+    const [id, budgetNo, flat, createMs, holder, personal, figures, budget, also] = arrayOf(value, 9);
     const [path, unit] = arrayOf(budget, 2);
     const [actingFor, labels] = personalOf(personal);
     const key = String(flat);
-    const accounts = shared.get(key) ?? accountsOf(flat, undefined);
+    const accounts = shared.get(key) ?? accountsOf(flat, []);
     shared.set(key, accounts);
     return {
       id: stringOf(id) as ReservationId,
       budgetNo: integerOf(budgetNo),
       budget: stringOf(path) as BudgetPath,
+      also: arrayOf(also ?? []).map((each) => stringOf(each) as BudgetPath),
       unit: stringOf(unit),
       accounts,
       createMs: integerOf(createMs),

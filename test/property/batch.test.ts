@@ -54,10 +54,11 @@ function playInBatches(story: Story, batchSize: number, way: Way) {
       calendar: UTC_CALENDAR,
       implausibleFactor: 1_000,
     });
-    const { failed, parked, unsearched } = batch;
-    expect({ failed, unsearched, parked: parked.map(({ missing }) => missing) }).toEqual({
+    const { failed, parked, unsearched, paused } = batch;
+    expect({ failed, unsearched, paused, parked: parked.map(({ missing }) => missing) }).toEqual({
       failed: [],
       unsearched: [],
+      paused: [],
       parked: [],
     });
     if (batch.entries.length > 0) tree.seal({ seq: tree.state.position.seq, hash: GENESIS_HASH, atMs: nowMs });

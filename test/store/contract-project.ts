@@ -98,15 +98,33 @@ export function describeProject(c: ContractWorld): void {
       expect(await c.project(entries)).toBe(12);
       const loaded = await sorted();
       expect(loaded).toMatchObject({ head, projectedSeq: 12, budgetCount: 3, tail: [] });
+      const plain = { labels: [], steps: [], rateLevels: [] };
       expect(loaded.budgets).toStrictEqual([
-        { def: definition(1, c.treeId, undefined), labels: [], counters: [counter(100n, 100n)], activeCount: 1 },
         {
+          ...plain,
+          def: definition(1, c.treeId, undefined),
+          counters: [counter(100n, 100n)],
+          activeCount: 1,
+          openChildCount: 1,
+          movedMs: START_MS + 11,
+        },
+        {
+          ...plain,
           def: definition(2, `${c.treeId}/team`, 1, { revision: 2, suspended: true }),
           labels: [['team', 'x']],
           counters: [counter(100n, 100n)],
           activeCount: 1,
+          openChildCount: 1,
+          movedMs: START_MS + 9,
         },
-        { def: definition(3, `${c.treeId}/team/run`, 2), labels: [], counters: [counter(0n, 100n)], activeCount: 0 },
+        {
+          ...plain,
+          def: definition(3, `${c.treeId}/team/run`, 2),
+          counters: [counter(0n, 100n)],
+          activeCount: 0,
+          openChildCount: 0,
+          movedMs: START_MS + 9,
+        },
       ]);
       expect(loaded.reservations.map((r) => [r.id, r.figures.state])).toStrictEqual([
         [rid('expired'), 'EXPIRED'],
@@ -235,7 +253,7 @@ export function describeProject(c: ContractWorld): void {
     it('carries int64 to its ends', async () => {
       const most = 9_223_372_036_854_775_807n;
       const hold = held(most, START_MS);
-      const limits = [{ no: 1, name: 'lifetime', windowNo: 0, amountMicros: most }];
+      const limits = [{ no: 1, name: 'lifetime', windowNo: 0, amountMicros: most, topUp: undefined }];
       const entries = [
         created({ seq: 1 }, definition(1, c.treeId, undefined, { limits })),
         granted({ seq: 2 }, rid('r'), { path: c.treeId, nos: [1] }, hold),

@@ -3,15 +3,21 @@
 // scanned, and no more rows are touched than the call concerns.
 import postgres from 'postgres';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { rollingRule } from '../../src/kernel/window.ts';
 import { appendBatch } from '../../src/store/append.ts';
+import { budgetDefText } from '../../src/store/budget-def-codec.ts';
+import { idleBudgets } from '../../src/store/idle-budgets.ts';
 import { loadTree } from '../../src/store/load.ts';
+import type { Loaded } from '../../src/store/port.ts';
 import { projectBatch } from '../../src/store/project.ts';
+import { readHistory } from '../../src/store/read-history.ts';
 import { findKeys, readEntries, unprojectedTrees } from '../../src/store/read-journal.ts';
 import { LIST_SETTINGS, listBudgetPaths, listReservations, uncappedRoots } from '../../src/store/read-models.ts';
 import { type Runs, SERVICE_ROLE, type Sql } from '../../src/store/sql-client.ts';
 import { holdWriterLease } from '../../src/store/writer-lease.ts';
 import { createDatabase, type TestDatabase } from '../support/postgres.ts';
 import {
+  definition,
   digest,
   granted,
   held,
@@ -37,6 +43,7 @@ const TABLES = [
   'projection_heads',
   'budgets',
   'counters',
+  'rate_levels',
   'reservations',
 ];
 
@@ -46,20 +53,31 @@ const FILL = `
   INSERT INTO budgetd.idempotency_keys SELECT 't' || i % 10, substr(sha256(int4send(i)), 1, 16), 1, now() FROM generate_series(1, ${ROW_COUNT}) i;
   INSERT INTO budgetd.personal SELECT 't' || i % 10, i, '', '', '{}' FROM generate_series(1, ${ROW_COUNT}) i;
   INSERT INTO budgetd.projection_heads SELECT 't' || i, 1, 1, 1, i FROM generate_series(1, ${ROW_COUNT}) i;
-  INSERT INTO budgetd.budgets (tree, budget_no, parent_no, path, uncapped, def)
-    SELECT 't' || i % 10, i, 1, 't' || i % 10 || '/' || i, false, '{}' FROM generate_series(1, ${ROW_COUNT}) i;
-  INSERT INTO budgetd.counters SELECT 't' || i % 10, i, 0, 0, 0, 0, 0, 0 FROM generate_series(1, ${ROW_COUNT}) i;
-  INSERT INTO budgetd.reservations SELECT 't' || i % 10, 'r' || i, i, '{1,0,0}', 1, '', 1, NULL, 'ACTIVE',
-    1, 1, 1, 0, 0, 0, 0, 0, i, i, 1, NULL, false, false, false, NULL, '' FROM generate_series(1, ${ROW_COUNT}) i;`;
+  INSERT INTO budgetd.budgets (tree, budget_no, parent_no, path, uncapped, close_after_ms, close_look_ms, def)
+    SELECT 't' || i % 10, i, 1, 't' || i % 10 || '/' || i, false, 1, 1000000 + i, '{}' FROM generate_series(1, ${ROW_COUNT}) i;
+  INSERT INTO budgetd.counters SELECT 't' || i % 10, i, 0, 0, 0, 0, 0, 0, 0, 0 FROM generate_series(1, ${ROW_COUNT}) i;
+  INSERT INTO budgetd.rate_levels SELECT 't' || i % 10, i, 1, 0, 0 FROM generate_series(1, ${ROW_COUNT}) i;
+  INSERT INTO budgetd.reservations SELECT 't' || i % 10, 'r' || i, i, '{1,0,0}', '{x}', 1, '', 1, NULL, 'ACTIVE',
+    1, 1, 1, 0, 0, 0, 0, 0, i, i, 1, 0, NULL, false, false, false, NULL, '' FROM generate_series(1, ${ROW_COUNT}) i;`;
+const OLD_DEF = budgetDefText(
+  definition(1, 'zold', undefined, {
+    windows: [
+      { no: 0, rule: { kind: 'lifetime' }, firstPeriodMs: 0 },
+      { no: 1, rule: { kind: 'calendar', unit: 'day', timeZone: 'UTC' }, firstPeriodMs: 0 },
+      { no: 2, rule: { kind: 'rolling', durationMs: 10, stepMs: 1 }, firstPeriodMs: 0 },
+    ],
+  }),
+);
 // A tree with a long history and little that is live, at the end of every index.
 const OLD_TREE = `
   INSERT INTO budgetd.budgets (tree, budget_no, parent_no, path, uncapped, def)
-    SELECT 'zold', i, nullif(1, i), CASE i WHEN 1 THEN 'zold' ELSE 'zold/' || i END, i = 1, '{"unit":"USD"}' FROM generate_series(1, 3) i;
-  INSERT INTO budgetd.reservations SELECT 'zold', 'r' || i, 2 + i % 2, '{1,0,0}', 1, '', 1, NULL,
+    SELECT 'zold', i, nullif(1, i), CASE i WHEN 1 THEN 'zold' ELSE 'zold/' || i END, i = 1, '${OLD_DEF}' FROM generate_series(1, 3) i;
+  INSERT INTO budgetd.counters SELECT 'zold', 1, CASE i WHEN 0 THEN 0 ELSE 1 + i % 2 END, i, 0, 0, 0, 0, 0, 0 FROM generate_series(0, 10000) i;
+  INSERT INTO budgetd.reservations SELECT 'zold', 'r' || i, 2 + i % 2, '{1,0,0}', NULL, i, '', 1, NULL,
     CASE WHEN i > ${ROW_COUNT} + 9990 THEN 'ACTIVE' ELSE 'SETTLED' END,
-    1, 1, 1, 0, 0, 0, 0, 0, i, i, 1, NULL, false, false, false, NULL, '' FROM generate_series(${ROW_COUNT}, ${ROW_COUNT} + 10000) i;
+    1, 1, 1, 0, 0, 0, 0, 0, i, i, 1, 0, i, false, false, false, NULL, '' FROM generate_series(${ROW_COUNT}, ${ROW_COUNT} + 10000) i;
   INSERT INTO budgetd.tree_heads VALUES ('zold', 2, sha256('zold'), 1, 0, sha256(''));
-  INSERT INTO budgetd.projection_heads VALUES ('zold', 1, 1, 3, 1);`;
+  INSERT INTO budgetd.projection_heads VALUES ('zold', 1, 9990, 3, 1);`;
 const EMPTY = `
   ALTER TABLE budgetd.journal DISABLE TRIGGER journal_append_only;
   ${TABLES.map((table) => `DELETE FROM budgetd.${table} WHERE tree <> 't1';`).join('\n')}
@@ -169,6 +187,48 @@ describe.each(STATISTICS)('on tables %s', (_, steps) => {
     expect(await touched((runs) => projectBatch(runs, [{ treeId, entries }]))).toStrictEqual(few);
     expect(await touched((runs) => projectBatch(runs, [{ treeId, entries: later() }]))).toStrictEqual(few);
     expect(await touched((runs) => loadTree(runs, { ...request, withTail: false }))).toStrictEqual(few);
+  });
+
+  it('a load brings few of the periods and steps that there are', async () => {
+    const request = { treeId: tree('zold'), paths: [path('zold')], reservationIds: [], leases: undefined, withTail: false };
+    const periods = [{ budgetNo: 1, windowNo: 1, periodMs: 5_000 }];
+    let loaded: Loaded | undefined;
+    const seen = await touched(async (runs) => {
+      loaded = await loadTree(runs, { ...request, periods });
+    });
+    expect(seen).toStrictEqual(few);
+    const [budget] = loaded?.budgets ?? [];
+    expect(budget?.counters.map(({ windowNo, periodMs }) => [windowNo, periodMs])).toStrictEqual([
+      [0, 0],
+      [1, 5_000],
+      [1, 10_000],
+    ]);
+    expect(budget?.steps).toHaveLength(10);
+  });
+
+  it('sums over the past of a budget go by index', async () => {
+    const fromMs = ROW_COUNT + 9_991;
+    const needs = [
+      { rule: { kind: 'range', startMs: fromMs, endMs: 9e12 } as const, fromMs },
+      { rule: rollingRule(60_000), fromMs },
+    ];
+    let history: Awaited<ReturnType<typeof readHistory>> | undefined;
+    const { scanned } = await touched(async (runs) => {
+      history = await readHistory(runs, tree('zold'), 1, needs);
+    });
+    expect(scanned).toStrictEqual([]);
+    expect(history?.sums[0]).toMatchObject({ heldMicros: 10n });
+  });
+
+  it('the look for idle budgets touches those that it looks at', async () => {
+    const after = { lookMs: 1_000_000, treeId: tree(''), budgetNo: 0, path: path('x') };
+    const idle = (runs: Runs) => idleBudgets(runs, 1_000_010, after, 5);
+    let found: readonly unknown[] = [];
+    const seen = await touched(async (runs) => {
+      found = await idle(runs);
+    });
+    expect(found).toHaveLength(5);
+    expect(seen).toStrictEqual(few);
   });
 
   it('lists touch the rows of their page', async () => {

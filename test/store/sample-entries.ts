@@ -91,12 +91,14 @@ export function definition(
 /** A budget is made. */
 export function created(common: Common, def: BudgetDef): BudgetChange {
   const replaceLabels = common.personal !== undefined;
-  return { ...base(common), type: 'BudgetCreated', def, replaceLabels, addMicros: undefined, reason: '', opening: [] };
+  const change = { addMicros: undefined, reason: '', opening: [], openChildren: 1 } as const;
+  return { ...base(common), type: 'BudgetCreated', def, replaceLabels, ...change };
 }
 
 /** A budget is edited; with personal fields its labels are replaced, or removed where they hold none. */
 export function updated(common: Common, def: BudgetDef, replaceLabels: boolean): BudgetChange {
-  return { ...base(common), type: 'BudgetUpdated', def, replaceLabels, addMicros: undefined, reason: 'edit', opening: [] };
+  const change = { addMicros: undefined, reason: 'edit', opening: [], openChildren: 0 } as const;
+  return { ...base(common), type: 'BudgetUpdated', def, replaceLabels, ...change };
 }
 
 /** Figures of a fresh hold. */

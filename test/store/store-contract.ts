@@ -5,6 +5,7 @@ import { describeLease } from './contract-lease.ts';
 import { describeLoad } from './contract-load.ts';
 import { describeProject } from './contract-project.ts';
 import { describeReads } from './contract-reads.ts';
+import { describeWindows } from './contract-windows.ts';
 import { ContractWorld, type FullStore } from './contract-world.ts';
 
 /** A store under test, and how to let it go. */
@@ -29,6 +30,7 @@ export function describeStoreContract(name: string, open: () => Promise<StoreUnd
     describeProject(world);
     describeLoad(world);
     describeReads(world);
+    describeWindows(world);
     describeLease(world);
   });
 }

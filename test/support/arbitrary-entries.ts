@@ -296,6 +296,7 @@ const budgetChange = fc
         addMicros: optionalMicros,
         reason: text,
         opening: fc.array(counter, { maxLength: 3 }),
+        openChildren: fc.constantFrom(-1, 0, 1),
       }),
     ),
   );

@@ -8,6 +8,7 @@ import type { AppendResult, Loaded, LoadRequest, Store, TreeAppend } from '../..
 import { Commands } from './commands.ts';
 import { START_MS } from './kernel-driver.ts';
 import { ManualTime } from './manual-time.ts';
+import { UTC_CALENDAR } from './utc-calendar.ts';
 
 /** What one append or load does; `real` is what it would have done. */
 export type Fate<T> = (real: () => Promise<T>) => Promise<T>;
@@ -66,6 +67,8 @@ export class LaneWorld {
       store: this.store,
       clock: { nowMs: () => this.nowMs },
       graceMs: 0,
+      calendar: UTC_CALENDAR,
+      implausibleFactor: 1_000,
       commit: commitTo,
       log: (_, message, fields) => {
         this.logged.push(message);

@@ -7,6 +7,7 @@ import { MemoryDatabase } from '../../../src/store/memory-database.ts';
 import { createMemoryStore } from '../../../src/store/memory-store.ts';
 import { Commands } from '../../support/commands.ts';
 import { granted, refused, START_MS } from '../../support/kernel-driver.ts';
+import { UTC_CALENDAR } from '../../support/utc-calendar.ts';
 
 const GRACE_MS = 5_000;
 const TTL_MS = 6_000;
@@ -29,6 +30,8 @@ function reigns() {
       store,
       clock: { nowMs: () => world.nowMs },
       graceMs: GRACE_MS,
+      calendar: UTC_CALENDAR,
+      implausibleFactor: 1_000,
       commit: commitTo,
       log: () => undefined,
       epoch: () => epoch,

@@ -9,6 +9,7 @@ import { startTelemetry, type Telemetry } from '../../../src/telemetry/start-tel
 import { Commands } from '../../support/commands.ts';
 import { START_MS } from '../../support/kernel-driver.ts';
 import { QUIET_TELEMETRY } from '../../support/telemetry-settings.ts';
+import { UTC_CALENDAR } from '../../support/utc-calendar.ts';
 
 const BUDGETS = 10_000;
 
@@ -27,6 +28,8 @@ async function openLane(observer: LaneObserver): Promise<Lane> {
     store,
     clock: { nowMs: () => START_MS },
     graceMs: 0,
+    calendar: UTC_CALENDAR,
+    implausibleFactor: 1_000,
     commit: commitTo,
     log: () => undefined,
     epoch: () => epoch,
