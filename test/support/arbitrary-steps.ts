@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import type { BudgetTerms, OnExpiry } from '../../src/kernel/budget.ts';
 import type { Command } from '../../src/kernel/command.ts';
-import { type Extras, extras, limitsOf, micros, policy, STORY_MICROS_MAX } from './arbitrary-terms.ts';
+import { amount, type Extras, extras, limitsOf, micros, policy, roomy } from './arbitrary-terms.ts';
 import type { Commands, LimitsOption } from './commands.ts';
 
 /** The budgets of every story, parents first. */
@@ -19,7 +19,8 @@ const DAY_MS = 24 * HOUR_MS;
 
 const budget = fc.constantFrom(...STORY_PATHS);
 const anyBudget = fc.oneof({ weight: 3, arbitrary: budget }, { weight: 2, arbitrary: fc.constantFrom(...RUN_PATHS) });
-const ref = fc.nat(30);
+// Counted from the latest.
+const ref = fc.nat(7);
 // Few keys, so that they are used again, for the same request and for others.
 const key = fc.option(fc.constantFrom('k1', 'k2', 'k3'), { nil: undefined, freq: 2 });
 const between = (min: number, max: number) => fc.integer({ min, max });
@@ -35,6 +36,9 @@ const ms = fc.oneof(
   { weight: 1, arbitrary: between(2 * DAY_MS, 12 * DAY_MS) },
 );
 
+// Whatever there is, or some of it, or all of it.
+const least = fc.oneof(fc.constant(0), micros);
+
 const reserve = fc.record({
   do: fc.constant('reserve' as const),
   budget: anyBudget,
@@ -43,15 +47,15 @@ const reserve = fc.record({
     { weight: 1, arbitrary: fc.array(anyBudget, { minLength: 1, maxLength: 2 }) },
   ),
   max: micros,
-  min: micros,
+  min: least,
   tokens: fc.nat(6),
   ttlMs,
   key,
 });
 
 const step = fc.oneof(
-  { weight: 6, arbitrary: reserve },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('extend' as const), ref, add: micros, min: micros, key }) },
+  { weight: 9, arbitrary: reserve },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('extend' as const), ref, add: micros, min: least, key }) },
   {
     weight: 5,
     arbitrary: fc.record({
@@ -67,7 +71,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('renew' as const), ref, ttlMs, key }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('advance' as const), ms }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('again' as const), ref }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('setLimits' as const), budget, limits: limitsOf(micros) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('setLimits' as const), budget, limits: limitsOf(amount) }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -87,7 +91,14 @@ const step = fc.oneof(
       budget: fc.constantFrom(...RUN_PATHS),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('suspend' as const, 'resume' as const), budget, key }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constantFrom('suspend' as const, 'resume' as const, 'resume' as const),
+      budget,
+      key,
+    }),
+  },
 );
 
 /** One thing that happens. */
@@ -110,15 +121,18 @@ export interface Story {
 
 /** Stories of up to `stepCountMax` steps. */
 export function arbitraryStory(stepCountMax: number): fc.Arbitrary<Story> {
-  const below = fc.option(limitsOf(micros), { nil: undefined, freq: 4 });
-  return fc.record({
-    limits: fc.tuple(limitsOf(fc.integer({ min: 20, max: STORY_MICROS_MAX })), below, below, below),
+  const below = fc.option(limitsOf(amount), { nil: undefined, freq: 2 });
+  const story = fc.record({
+    limits: fc.tuple(limitsOf(roomy), below, below, below),
     policies: fc.array(policy, { minLength: STORY_PATHS.length, maxLength: STORY_PATHS.length }),
     extras: fc.array(extras, { minLength: STORY_PATHS.length + 1, maxLength: STORY_PATHS.length + 1 }),
-    runLimits: fc.option(limitsOf(micros), { nil: undefined, freq: 4 }),
+    runLimits: fc.option(limitsOf(amount), { nil: undefined, freq: 4 }),
     graceMs: fc.constantFrom(0, 500),
-    steps: fc.array(step, { minLength: 5, maxLength: stepCountMax }),
+    // The usual size stays near the shortest: a story needs room to come to something.
+    steps: fc.array(step, { minLength: 5, maxLength: stepCountMax, size: 'max' }),
   });
+  // Small amounts and the first of each choice come often enough by themselves: the edges have tables of their own.
+  return fc.noBias(story);
 }
 
 /** What a story needs to know of itself in order to go on. */
@@ -169,7 +183,7 @@ export class StoryTeller {
       case 'advance':
         return undefined;
       case 'again': {
-        const earlier = this.#told[step.ref % Math.max(1, this.#told.length)];
+        const earlier = this.#told.at(-1 - (step.ref % Math.max(1, this.#told.length)));
         return earlier === undefined ? undefined : make.again(earlier);
       }
       case 'reserve': {
@@ -198,7 +212,7 @@ export class StoryTeller {
       case 'settle':
       case 'release':
       case 'renew': {
-        const id = this.ids[step.ref % Math.max(1, this.ids.length)];
+        const id = this.ids.at(-1 - (step.ref % Math.max(1, this.ids.length)));
         return id === undefined ? undefined : this.#onReservation(step, id, keyed);
       }
     }
