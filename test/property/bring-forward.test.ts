@@ -46,7 +46,9 @@ function load(
 
 function asLoaded(budget: BudgetState, accounts: readonly Account[], atMs: number): BudgetState {
   const isNamed = ({ windowNo, periodMs }: Counter) =>
-    accounts.some((each) => each.budgetNo === budget.def.no && each.windowNo === windowNo && each.periodMs === periodMs);
+    accounts.some(
+      (each) => each.budgetNo === budget.def.no && each.windowNo === windowNo && each.periodMs === periodMs,
+    );
   const isLatest = ({ windowNo, periodMs }: Counter) =>
     !budget.counters.some((other) => other.windowNo === windowNo && other.periodMs > periodMs);
   const counters = budget.counters.filter((counter) => isNamed(counter) || isLatest(counter));
