@@ -86,7 +86,16 @@ export class Commands {
   }
 
   reserve(budget: string, max: Micros, options: ReserveOptions = {}): kernel.Reserve {
-    const { id, min = max, ttlMs = 60_000, holder = '', dryRun = false, also = [], tokens = 0, toolCalls = 0 } = options;
+    const {
+      id,
+      min = max,
+      ttlMs = 60_000,
+      holder = '',
+      dryRun = false,
+      also = [],
+      tokens = 0,
+      toolCalls = 0,
+    } = options;
     const fields = JSON.stringify([String(max), String(min), ttlMs, holder, also, tokens, toolCalls]);
     return {
       ...this.#base('Reserve', budget, options, fields),

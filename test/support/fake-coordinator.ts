@@ -1,11 +1,12 @@
 // A coordinator and read models without a lane: they answer whatever a test says and remember what they were asked. By
 // default every command succeeds at once with figures that can be recognised.
 import type { Answer, BudgetAnswer, ReservationAnswer } from '../../src/kernel/answer.ts';
-import { EMPTY_LIFETIME } from '../../src/kernel/budget.ts';
+import { EMPTY_LIFETIME, NO_SHAPE } from '../../src/kernel/budget.ts';
 import type { Command, Renew, Reserve } from '../../src/kernel/command.ts';
 import { type BudgetPath, parsePath, type ReservationId, type TreeId, treeOf } from '../../src/kernel/names.ts';
 import type { Refusal } from '../../src/kernel/refusal.ts';
 import type { Reservation, ReservationFigures } from '../../src/kernel/reservation.ts';
+import type { WindowRule } from '../../src/kernel/window.ts';
 import type { Coordinator, CoordinatorStatus } from '../../src/lane/coordinator.ts';
 import type { ListBudgetsQuery, ListReservationsQuery, ReadModels } from '../../src/store/reads.ts';
 
@@ -34,6 +35,7 @@ export function fakeReservation(id: string, changes: Partial<Reservation> = {}):
     expireMs: FAKE_NOW_MS + 60_000,
     reclaimMs: FAKE_NOW_MS + 65_000,
     ttlMs: 60_000,
+    renewalCount: 0,
     endMs: undefined,
     late: false,
     estimated: false,
@@ -45,6 +47,7 @@ export function fakeReservation(id: string, changes: Partial<Reservation> = {}):
     id: id as ReservationId,
     budgetNo: 2,
     budget: path('acme/triage'),
+    also: [],
     unit: 'USD',
     accounts: [],
     createMs: FAKE_NOW_MS,
@@ -64,7 +67,8 @@ export function reservationShown(treeId: string, reservation: Reservation, dryRu
 
 /** The answer that shows an open budget with one lifetime limit of 10,000. */
 export function budgetShown(budget: BudgetPath, changes: Partial<BudgetAnswer> = {}): BudgetAnswer {
-  const limit = { no: 1, name: 'lifetime', windowNo: 0, amountMicros: 10_000n };
+  const limit = { no: 1, name: 'lifetime', windowNo: 0, amountMicros: 10_000n, topUp: undefined };
+  const rule: WindowRule = { kind: 'lifetime' };
   const counter = { ...EMPTY_LIFETIME, heldMicros: 400n, settledMicros: 100n, overrunMicros: 0n };
   return {
     kind: 'budget',
@@ -77,10 +81,16 @@ export function budgetShown(budget: BudgetPath, changes: Partial<BudgetAnswer> =
       owner: 'finance',
       unit: 'USD',
       uncapped: false,
-      windows: [{ no: 0, rule: { kind: 'lifetime' } }],
+      windows: [{ no: 0, rule, firstPeriodMs: 0 }],
+      windowNoMax: 0,
       limits: [limit],
       limitNoMax: 1,
+      rates: [],
+      rateNoMax: 0,
+      shape: NO_SHAPE,
       onExpiry: 'release',
+      overrun: 'record',
+      childTemplate: undefined,
       suspended: false,
       closed: false,
       revision: 7,
@@ -88,9 +98,11 @@ export function budgetShown(budget: BudgetPath, changes: Partial<BudgetAnswer> =
       updateMs: FAKE_NOW_MS,
     },
     labels: [['team', 'blue']],
-    standings: [{ limit, counter }],
+    standings: [{ limit, rule, amountMicros: limit.amountMicros, counter, period: undefined }],
     lifetime: counter,
     activeCount: 1,
+    openChildCount: 0,
+    rates: [],
     headroom: { micros: 9_500n, budget, limit: 'lifetime' },
     suspendedBy: '',
     closedBy: '',
@@ -102,9 +114,13 @@ export function budgetShown(budget: BudgetPath, changes: Partial<BudgetAnswer> =
 function granted(command: Reserve): ReservationAnswer {
   const base = fakeReservation(command.id);
   const figures = { ...base.figures, requestedMicros: command.maxMicros, grantedMicros: command.maxMicros };
-  const { budget, holder, personal } = command;
+  const { budget, also, holder, personal } = command;
   const { actingFor, labels } = personal ?? { actingFor: '', labels: [] };
-  return reservationShown(command.treeId, { ...base, budget, holder, actingFor, labels, figures }, command.dryRun);
+  return reservationShown(
+    command.treeId,
+    { ...base, budget, also, holder, actingFor, labels, figures },
+    command.dryRun,
+  );
 }
 
 function renewed({ treeId, renewals }: Renew): Answer {

@@ -19,8 +19,18 @@ const ADVICE: Readonly<Record<string, string>> = {
   BUDGET_EXHAUSTED: 'The money is spent: raise the limit (budgetctl top-up, set-limit) or ask for less (--min).',
   CAPACITY_HELD: 'Live reservations hold it: wait, take less (--min), or see who holds what (budgetctl top).',
   EXCEEDS_LIMIT: 'This can never fit: ask for less (--min) or raise the limit (budgetctl set-limit).',
-  RATE_LIMITED: 'Too many in a short time: wait.',
+  RATE_LIMITED: 'Too much in a short time: wait, or change the rate (budgetctl update --rate).',
   CONCURRENCY_LIMIT: 'Too many live reservations: wait, or see who holds what (budgetctl top).',
+  FAN_OUT_LIMIT: 'Too many open budgets below: close what is done (budgetctl close), or update --max-children.',
+  DEPTH_LIMIT: 'Budgets may not be that deep here: use one further up, or update --max-depth.',
+  MAX_RESERVATION_EXCEEDED: 'One reservation may not be so large: ask for less (--min), or update --max-reservation.',
+  MAX_LEASE_EXCEEDED:
+    'Ask for a shorter lease (--ttl), or settle and reserve anew; the owner can update --max-lease, --max-renewals.',
+  WINDOW_CLOSED: 'Outside the time of a range limit nothing is granted: see budgetctl get for its bounds.',
+  OVERRUN_REJECTED:
+    'The budget takes no cost past its ceiling: raise the limit (budgetctl top-up), then settle again with a new key.',
+  IMPLAUSIBLE_AMOUNT:
+    'Is the unit right? 0.25 is a quarter of one, 250000micros the same. If the amount is true: --confirm, with a new key.',
   OVERLOADED: 'The coordinator has too much to do; nothing was decided. Wait and repeat.',
   CONTENTION: 'The command lost a race; nothing was decided. Repeat it.',
   ETAG_MISMATCH: 'Someone else edited the budget meanwhile: read it again (budgetctl get) and repeat.',
@@ -45,6 +55,9 @@ const ADVICE: Readonly<Record<string, string>> = {
 // Only an Extend gets it: what the reservation holds itself does not come back while it waits.
 const OWN_HOLD_ADVICE =
   'Its own hold is in the way, so waiting does not help: ask for less (--min) or raise the limit (budgetctl top-up).';
+
+const BURST_ADVICE =
+  'It uses more at once than the rate ever holds: say less (--tokens, --tool-calls) or raise the burst (budgetctl update --rate).';
 
 const UNCAPPED_ADVICE = 'Give it a limit (--limit 10), or say --uncapped if it is meant to have none.';
 
@@ -78,6 +91,7 @@ function reasonAdvice({ reason, metadata, fields, retryAfterMs }: CallFailure): 
     return `A budget of this name exists: see budgetctl get ${joinForShell([budget])}.`;
   }
   if (reason === 'CAPACITY_HELD' && retryAfterMs === undefined) return OWN_HOLD_ADVICE;
+  if (reason === 'EXCEEDS_LIMIT' && metadata['rate_kind'] !== undefined) return BURST_ADVICE;
   if (reason === 'INVALID_FIELD' && fields.some(({ field }) => field === 'budget.uncapped')) return UNCAPPED_ADVICE;
   return ADVICE[reason];
 }

@@ -1,4 +1,4 @@
-// The commands that make, read and steer budgets: create, get, top-up, set-limit, suspend, resume, close.
+// The commands that make, read and fill up budgets: create, get and top-up.
 import { type Command, Option } from 'commander';
 import {
   type Budget,
@@ -10,20 +10,34 @@ import {
 import { OnExpiry } from '../../gen/budgetd/v1/limit_pb.ts';
 import { GetReservationResponseSchema, ReservationService } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { type Amount, formatAmount, parseAmount } from './amount.ts';
+import { addBoundOptions, type BoundOptions, boundAmounts, boundFields } from './bounds.ts';
+import { CallError } from './call-error.ts';
 import { unitOf } from './draw-tree.ts';
-import { amountArgument, amountOf, checkUnits, keyOption, labelOption, withExample } from './options.ts';
+import {
+  amountArgument,
+  amountOf,
+  checkUnits,
+  keyOption,
+  labelOption,
+  ON_EXPIRY,
+  onExpiryOption,
+  withExample,
+} from './options.ts';
 import { type CommandContext, freshKey, type Session, withSession } from './session.ts';
 import { drawBudget } from './show-budget.ts';
 import { drawReservation } from './show-reservation.ts';
 import { UsageError } from './usage-error.ts';
+import { parseWindow, type WindowInit } from './window.ts';
 
-interface NamedLimit {
+interface TypedLimit {
   readonly name: string;
   readonly amount: Amount;
+  /** Undefined: lifetime. */
+  readonly window: WindowInit | undefined;
 }
 
-interface CreateOptions {
-  readonly limit?: readonly NamedLimit[];
+interface CreateOptions extends BoundOptions {
+  readonly limit?: readonly TypedLimit[];
   readonly uncapped?: boolean;
   readonly kind?: string;
   readonly owner?: string;
@@ -33,12 +47,6 @@ interface CreateOptions {
   readonly key?: string;
 }
 
-const ON_EXPIRY = {
-  release: OnExpiry.RELEASE,
-  charge: OnExpiry.CHARGE,
-  charge_started: OnExpiry.CHARGE_STARTED,
-} as const;
-
 /** Adds `create`, `get` and `top-up` to the program. */
 export function addBudgetCommands(program: Command, context: CommandContext): void {
   addCreate(program, context);
@@ -46,10 +54,22 @@ export function addBudgetCommands(program: Command, context: CommandContext): vo
   addTopUp(program, context);
 }
 
-/** Unit of the tree that a budget belongs to, read from the service. */
+/**
+ * Unit of the tree that a budget belongs to, read from the service. A budget that its first Reserve will make is not there yet:
+ * then the nearest one above it says, and where none is there the service's answer about the budget itself is thrown.
+ */
 export async function readUnit(session: Session, path: string): Promise<string> {
-  const { budget } = await session.connection.call(BudgetService.method.getBudget, { budget: path });
-  return budget === undefined ? '' : unitOf(budget);
+  let notFound: CallError | undefined;
+  for (let at = path; ; at = at.slice(0, at.lastIndexOf('/'))) {
+    try {
+      const { budget } = await session.connection.call(BudgetService.method.getBudget, { budget: at });
+      return budget === undefined ? '' : unitOf(budget);
+    } catch (error) {
+      if (!(error instanceof CallError) || error.failure.reason !== 'BUDGET_NOT_FOUND') throw notFound ?? error;
+      notFound ??= error;
+      if (!at.includes('/')) throw notFound;
+    }
+  }
 }
 
 /** The budget of a reply. The contract always sends one; a reply without it is a fault of the service. */
@@ -63,26 +83,36 @@ function addCreate(program: Command, context: CommandContext): void {
     .command('create <budget>')
     .description('create a budget; a path of one segment makes a new tree')
     .addOption(
-      new Option('--limit <[name=]amount>', 'a lifetime limit; may be given several times').argParser(parseLimit),
+      new Option(
+        '--limit <[name=]amount[/window]>',
+        'a limit; may be given several times; windows: lifetime, hour, day, week, month (@ZONE), rolling:TIME, range:START..END',
+      ).argParser(parseLimit),
     )
     .option('--uncapped', 'it is meant to have no limit on itself or above')
     .option('--kind <kind>', 'what it stands for: tenant, team, agent, run ...')
     .option('--owner <text>', 'who answers for it')
     .addOption(labelOption())
     .option('--unit <unit>', 'unit of a new tree (default: that of the limits, else USD)')
-    .addOption(new Option('--on-expiry <rule>', 'what becomes of lapsed holds').choices(Object.keys(ON_EXPIRY)))
+    .addOption(onExpiryOption());
+  addBoundOptions(command)
     .addOption(keyOption())
     .action((path: string, options: CreateOptions) =>
       withSession(context, command, (session) => create(session, path, options)),
     );
-  withExample(command, 'create acme --limit "1000 USD"', 'create acme/triage --limit 50 --kind agent --owner ops');
+  withExample(
+    command,
+    'create acme --limit "1000 USD/month@Europe/Amsterdam" --limit "80 USD/day@Europe/Amsterdam"',
+    'create acme/triage --limit 50 --limit 5/rolling:1h --rate "60 requests/1m" --max-active 10 --kind agent',
+    'create acme/launch --limit 200/range:2026-03-01..2026-04-01 --max-reservation 2 --overrun reject',
+    `create acme/chat --child-template '{"kind": "run", "limits": [{"amountMicros": "2000000"}]}' --max-children 100`,
+  );
 }
 
 async function create(session: Session, path: string, options: CreateOptions): Promise<void> {
   const limits = options.limit ?? [];
-  const amounts = limits.map((limit) => limit.amount);
+  const amounts = [...limits.map((limit) => limit.amount), ...boundAmounts(options)];
   const slash = path.lastIndexOf('/');
-  const typedUnit = options.unit ?? amounts.find((amount) => amount.unit !== undefined)?.unit ?? '';
+  const typedUnit = options.unit ?? amounts.find((amount) => amount?.unit !== undefined)?.unit ?? '';
   await checkUnits(amounts, async () => (slash === -1 ? typedUnit : readUnit(session, path.slice(0, slash))));
   const key = options.key ?? freshKey();
   const request = {
@@ -93,7 +123,12 @@ async function create(session: Session, path: string, options: CreateOptions): P
       labels: { ...options.label },
       unit: slash === -1 ? typedUnit : (options.unit ?? ''),
       uncapped: options.uncapped === true,
-      limits: limits.map(({ name, amount }) => ({ name, amountMicros: amount.micros })),
+      limits: limits.map(({ name, amount, window }) => ({
+        name,
+        amountMicros: amount.micros,
+        ...(window === undefined ? {} : { window }),
+      })),
+      ...boundFields(options).fields,
       onExpiry: options.onExpiry === undefined ? OnExpiry.UNSPECIFIED : ON_EXPIRY[options.onExpiry],
     },
     idempotencyKey: key,
@@ -130,7 +165,7 @@ function addTopUp(program: Command, context: CommandContext): void {
   const command = program
     .command('top-up <budget>')
     .addArgument(amountArgument('amount', 'how much to add'))
-    .description('raise the amount of one limit')
+    .description('raise the amount of one limit; of a day, week ... until that is over')
     .option('--limit <name>', 'which limit; may be left out where there is only one')
     .addOption(keyOption())
     .action((path: string, words: string[], options: { readonly limit?: string; readonly key?: string }) =>
@@ -146,12 +181,17 @@ function addTopUp(program: Command, context: CommandContext): void {
         });
       }),
     );
-  withExample(command, 'top-up acme 250 USD', 'top-up acme/triage 0.5 --limit lifetime');
+  withExample(command, 'top-up acme 250 USD', 'top-up acme/triage 0.5 --limit day:Europe/Amsterdam');
 }
 
-function parseLimit(text: string, previous: readonly NamedLimit[] | undefined): readonly NamedLimit[] {
+// A name has no "=", an amount no "/": whatever follows is the window, with the "/" of its zone.
+function parseLimit(text: string, previous: readonly TypedLimit[] | undefined): readonly TypedLimit[] {
   const equals = text.indexOf('=');
-  const name = equals === -1 ? '' : text.slice(0, equals);
   if (equals === 0) throw new UsageError(`"${text}" is not amount or name=amount`);
-  return [...(previous ?? []), { name, amount: parseAmount(text.slice(equals + 1)) }];
+  const name = equals === -1 ? '' : text.slice(0, equals);
+  const rest = text.slice(equals + 1);
+  const slash = rest.indexOf('/');
+  const amount = parseAmount(slash === -1 ? rest : rest.slice(0, slash));
+  const window = slash === -1 ? undefined : parseWindow(rest.slice(slash + 1));
+  return [...(previous ?? []), { name, amount, window }];
 }

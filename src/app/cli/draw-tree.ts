@@ -4,7 +4,10 @@ import { type Budget, BudgetState } from '../../gen/budgetd/v1/budget_pb.ts';
 import type { LimitBalance } from '../../gen/budgetd/v1/limit_pb.ts';
 import { minMicros } from '../../kernel/money.ts';
 import { formatMicros } from './amount.ts';
+import { formatBounds } from './bounds.ts';
 import { BAR_LEGEND, BAR_WIDTH, type BarFigures, drawBar } from './draw-bar.ts';
+import { formatInstant } from './instant.ts';
+import { formatRates } from './rate.ts';
 import { type Cell, type Column, drawTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -26,6 +29,8 @@ interface Line {
   /** Undefined where the budget has no limit of its own. */
   readonly amountMicros: bigint | undefined;
   readonly unit: string;
+  /** End of the limit's current period; empty where it has none. */
+  readonly ends: string;
   readonly note: string;
 }
 
@@ -41,11 +46,12 @@ export function unitOf(budget: Budget): string {
 
 /**
  * Draws budgets as trees, in any order given. A budget whose parent is not among them stands at the left with its whole
- * path. Columns that would say nothing are left out.
+ * path. Columns that would say nothing are left out. Without `showsTerms` the notes leave out rates and bounds.
  */
-export function drawTree(budgets: readonly Budget[], terminal: Terminal): string {
+export function drawTree(budgets: readonly Budget[], terminal: Terminal, showsTerms = true): string {
   const lines: Line[] = [];
-  for (const root of plant(budgets)) addLines(lines, root, root.budget.budget, '', '');
+  const note = (budget: Budget): string => [...noteOf(budget), ...(showsTerms ? termsOf(budget) : [])].join(', ');
+  for (const root of plant(budgets)) addLines(lines, note, root, root.budget.budget, '', '');
   const barWidth = terminal.columns === undefined || terminal.columns >= WIDE_COLUMNS_MIN ? BAR_WIDTH : BAR_WIDTH / 2;
   const columns: (Column & { readonly cell: (line: Line) => Cell; readonly isShown?: boolean })[] = [
     { title: 'BUDGET', shrinkTo: 16, cell: (line) => line.label },
@@ -75,6 +81,7 @@ export function drawTree(budgets: readonly Budget[], terminal: Terminal): string
       cell: (line) => (line.amountMicros === undefined ? '-' : formatMicros(line.amountMicros)),
     },
     { title: 'UNIT', cell: (line) => line.unit },
+    { title: 'PERIOD ENDS', cell: (line) => line.ends, isShown: lines.some((line) => line.ends !== '') },
     { title: 'NOTE', shrinkTo: 8, cell: (line) => line.note, isShown: lines.some((line) => line.note !== '') },
   ];
   const shown = columns.filter((column) => column.isShown ?? true);
@@ -93,10 +100,17 @@ function plant(budgets: readonly Budget[]): Node[] {
   return roots;
 }
 
-function addLines(lines: Line[], node: Node, name: string, stem: string, below: string): void {
+function addLines(
+  lines: Line[],
+  noteOn: (budget: Budget) => string,
+  node: Node,
+  name: string,
+  stem: string,
+  below: string,
+): void {
   const { budget, children } = node;
   const [first, ...others] = budget.balances;
-  const note = noteOf(budget);
+  const note = noteOn(budget);
   lines.push(
     first === undefined ? lineWithoutLimit(budget, stem + name, note) : lineOfLimit(budget, first, stem + name, note),
   );
@@ -105,7 +119,7 @@ function addLines(lines: Line[], node: Node, name: string, stem: string, below: 
   for (const [index, child] of children.entries()) {
     const isLast = index === children.length - 1;
     const childName = child.budget.budget.slice(child.budget.budget.lastIndexOf('/') + 1);
-    addLines(lines, child, childName, `${below}${isLast ? '└─ ' : '├─ '}`, `${below}${isLast ? '   ' : '│  '}`);
+    addLines(lines, noteOn, child, childName, `${below}${isLast ? '└─ ' : '├─ '}`, `${below}${isLast ? '   ' : '│  '}`);
   }
 }
 
@@ -119,7 +133,8 @@ function lineOfLimit(budget: Budget, balance: LimitBalance, label: string, note:
     overrunMicros,
     availableMicros: minMicros(onChain, balance.availableMicros),
   };
-  return { ...bar, label, limit, bar, unit: unitOf(budget), note };
+  const ends = formatInstant(balance.periodEndTime) ?? '';
+  return { ...bar, label, limit, bar, unit: unitOf(budget), ends, note };
 }
 
 function lineWithoutLimit(budget: Budget, label: string, note: string): Line {
@@ -133,11 +148,16 @@ function lineWithoutLimit(budget: Budget, label: string, note: string): Line {
     availableMicros: budget.availability?.availableMicros,
     amountMicros: undefined,
     unit: unitOf(budget),
+    ends: '',
     note,
   };
 }
 
-function noteOf(budget: Budget): string {
+function termsOf(budget: Budget): string[] {
+  return [...formatRates(budget.rates, budget.rateStandings), ...formatBounds(budget.shape, unitOf(budget))];
+}
+
+function noteOf(budget: Budget): string[] {
   const { availability } = budget;
   const isBoundAbove =
     availability !== undefined && availability.budget !== '' && availability.budget !== budget.budget;
@@ -147,7 +167,5 @@ function noteOf(budget: Budget): string {
     budget.state === BudgetState.CLOSED ? `closed by ${budget.closedBy}` : '',
     budget.uncapped ? 'uncapped' : '',
     isBoundAbove ? `bound by ${availability.budget} ${availability.limit}` : '',
-  ]
-    .filter((part) => part !== '')
-    .join(', ');
+  ].filter((part) => part !== '');
 }

@@ -1,12 +1,12 @@
 // Lengths of time as people write and read them, to the whole millisecond. Stands alone because every command that has
-// to do with leases needs both directions.
+// to do with leases, rates or windows needs both directions.
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import { UsageError } from './usage-error.ts';
 
-const PATTERN = /^(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?(?:([0-9]+)ms)?$/;
+const PATTERN = /^(?:([0-9]+)d)?(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?(?:([0-9]+)ms)?$/;
 
 /**
- * Reads `60s`, `5m`, `1h30m` or `1500ms` into milliseconds. A number without a unit is refused, so that nobody means
+ * Reads `60s`, `5m`, `1h30m`, `7d` or `1500ms` into milliseconds. A number without a unit is refused, so that nobody means
  * seconds and gets minutes. Throws UsageError. Which lengths make sense is the service's to say.
  */
 export function parseDurationMs(text: string): number {
@@ -14,8 +14,8 @@ export function parseDurationMs(text: string): number {
   if (match === null || text.trim() === '') {
     throw new UsageError(`"${text}" is not a length of time: write 60s, 5m or 1h30m`);
   }
-  const [hours, minutes, seconds, milliseconds] = match.slice(1).map((part) => Number(part ?? '0'));
-  const totalMs = (((hours ?? 0) * 60 + (minutes ?? 0)) * 60 + (seconds ?? 0)) * 1000 + (milliseconds ?? 0);
+  const [days = 0, hours = 0, minutes = 0, seconds = 0, ms = 0] = match.slice(1).map((part) => Number(part ?? '0'));
+  const totalMs = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms;
   if (!Number.isSafeInteger(totalMs)) throw new UsageError(`"${text}" is too long`);
   return totalMs;
 }
@@ -36,6 +36,26 @@ export function formatDurationMs(totalMs: number): string {
   const shown = parts.slice(first, first + 2).filter(([count]) => count > 0);
   return sign + shown.map(([count, unit]) => `${count}${unit}`).join(' ');
 }
+
+/** Milliseconds as `parseDurationMs` reads them, none of them lost: `1h30m`, `7d`, `1s500ms`; `0s` for none. */
+export function writeDurationMs(totalMs: number): string {
+  let restMs = totalMs;
+  let text = '';
+  for (const [unit, unitMs] of UNITS_MS) {
+    const count = Math.floor(restMs / unitMs);
+    if (count > 0) text += `${count}${unit}`;
+    restMs -= count * unitMs;
+  }
+  return text === '' ? '0s' : text;
+}
+
+const UNITS_MS: readonly (readonly [unit: string, ms: number])[] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+  ['ms', 1],
+];
 
 /** Milliseconds of a protobuf Duration; 0 where it is unset. */
 export function durationToMs(duration: Duration | undefined): number {

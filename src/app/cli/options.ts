@@ -1,10 +1,13 @@
 // The options and arguments that several commands share, with the parsers of their values. Stands alone so that the same
 // option means the same in every command.
 import { Argument, type Command, Option } from 'commander';
+import { OnExpiry } from '../../gen/budgetd/v1/limit_pb.ts';
 import { Outcome } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { type Amount, parseAmount } from './amount.ts';
 import { parseDurationMs } from './duration.ts';
 import { UsageError } from './usage-error.ts';
+
+const INT32_MAX = 2_147_483_647;
 
 /** `--key`; the command makes a fresh one where it is left out. */
 export function keyOption(): Option {
@@ -68,6 +71,18 @@ export const OUTCOMES = {
   cancelled: Outcome.CANCELLED,
 } as const;
 
+/** `--on-expiry`. */
+export function onExpiryOption(): Option {
+  return new Option('--on-expiry <rule>', 'what becomes of lapsed holds').choices(Object.keys(ON_EXPIRY));
+}
+
+/** Rules by the word of `--on-expiry`. */
+export const ON_EXPIRY = {
+  release: OnExpiry.RELEASE,
+  charge: OnExpiry.CHARGE,
+  charge_started: OnExpiry.CHARGE_STARTED,
+} as const;
+
 /** Adds the example of a command to its help. */
 export function withExample(command: Command, ...examples: readonly string[]): Command {
   const title = examples.length === 1 ? 'Example' : 'Examples';
@@ -97,4 +112,17 @@ export function parseCount(text: string): number {
   const count = /^[0-9]{1,9}$/.test(text) ? Number(text) : 0;
   if (count < 1) throw new UsageError(`"${text}" is not a whole number from 1 up`);
   return count;
+}
+
+/** Reads a whole number from 0 up to int32. Throws UsageError. */
+export function parseWhole(text: string): number {
+  const count = /^[0-9]{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(count <= INT32_MAX)) throw new UsageError(`"${text}" is not a whole number from 0 to ${INT32_MAX}`);
+  return count;
+}
+
+/** Reads a count of units that may pass int32, such as tokens. Throws UsageError. */
+export function parseUnits(text: string): bigint {
+  if (!/^[0-9]{1,13}$/.test(text)) throw new UsageError(`"${text}" is not a whole number from 0 up`);
+  return BigInt(text);
 }

@@ -17,6 +17,7 @@ import type { CliContext, CommandContext } from './session.ts';
 import { addStatusCommand } from './status-command.ts';
 import { addSteerCommands } from './steer-commands.ts';
 import type { Terminal } from './terminal.ts';
+import { addUpdateCommand } from './update-command.ts';
 import { UsageError } from './usage-error.ts';
 import { addVerifyCommand } from './verify-command.ts';
 
@@ -24,13 +25,14 @@ import { addVerifyCommand } from './verify-command.ts';
 const HELP_WIDTH = 100;
 
 const ABOUT = `Amounts: 0.25 (in the tree's unit), "0.25 USD" (the unit is checked), 250000micros or 250000u.
-Times: 60s, 5m, 1h30m.
+Times: 60s, 5m, 1h30m, 7d.
+Windows: lifetime, hour, day, week, month, in a time zone day@Europe/Amsterdam (default UTC), rolling:1h, range:2026-03-01..2026-04-01.
 --json prints the reply as proto JSON, amounts as strings of micro-units; a failed call is one JSON object on stderr.
 
 ${EXIT_CODE_HELP}
 
 Examples:
-  $ budgetctl create acme --limit "1000 USD"
+  $ budgetctl create acme --limit "1000 USD/month" --limit "80 USD/day"
   $ budgetctl reserve acme 0.25 --holder me
   $ budgetctl tree`;
 
@@ -75,6 +77,7 @@ function createProgram(context: CommandContext): Command {
     .option('--json', 'print JSON for programs')
     .addHelpText('after', `\n${ABOUT}`);
   addBudgetCommands(program, context);
+  addUpdateCommand(program, context);
   addSteerCommands(program, context);
   addReservationCommands(program, context);
   addListCommands(program, context);

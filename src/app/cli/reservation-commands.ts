@@ -1,5 +1,5 @@
 // The commands on holds: reserve, extend, renew, settle, release.
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Availability } from '../../gen/budgetd/v1/limit_pb.ts';
 import {
   ExtendResponseSchema,
@@ -23,6 +23,7 @@ import {
   labelOption,
   OUTCOMES,
   outcomeOption,
+  parseUnits,
   reasonOption,
   ttlOption,
   withExample,
@@ -34,6 +35,9 @@ import { UsageError } from './usage-error.ts';
 interface ReserveOptions {
   readonly min?: Amount;
   readonly ttl?: number;
+  readonly also?: readonly string[];
+  readonly tokens?: bigint;
+  readonly toolCalls?: bigint;
   readonly holder?: string;
   readonly actingFor?: string;
   readonly label?: Readonly<Record<string, string>>;
@@ -45,6 +49,7 @@ interface SettleOptions {
   readonly unknown?: boolean;
   readonly keepOpen?: boolean;
   readonly retain?: Amount;
+  readonly confirm?: boolean;
   readonly outcome?: keyof typeof OUTCOMES;
   readonly label?: Readonly<Record<string, string>>;
   readonly key?: string;
@@ -71,6 +76,14 @@ function addReserve(program: Command, context: CommandContext): void {
     .description('place a hold on a budget and all budgets above it')
     .addOption(amountOption('--min <amount>', 'the least that is of use (default: all of max)'))
     .addOption(ttlOption())
+    .addOption(
+      new Option(
+        '--also <budget>',
+        'one more budget to charge, of the same tree; may be given several times',
+      ).argParser((path: string, previous: readonly string[] | undefined) => [...(previous ?? []), path]),
+    )
+    .addOption(new Option('--tokens <n>', 'tokens that the work will use, for rates').argParser(parseUnits))
+    .addOption(new Option('--tool-calls <n>', 'tool calls that it will make, for rates').argParser(parseUnits))
     .option('--holder <text>', 'who does the work')
     .option('--acting-for <text>', 'for whom it is done')
     .addOption(labelOption())
@@ -79,7 +92,12 @@ function addReserve(program: Command, context: CommandContext): void {
     .action((path: string, words: string[], options: ReserveOptions) =>
       withSession(context, command, (session) => reserve(session, path, words, options)),
     );
-  withExample(command, 'reserve acme/triage 0.25 USD --ttl 5m --holder worker-7', 'reserve acme 10 --min 2 --dry-run');
+  withExample(
+    command,
+    'reserve acme/triage 0.25 USD --ttl 5m --holder worker-7',
+    'reserve acme/triage/run-42 0.25 --also acme/people/maya --also acme/models/big --tokens 4000',
+    'reserve acme 10 --min 2 --dry-run',
+  );
 }
 
 async function reserve(
@@ -98,6 +116,9 @@ async function reserve(
     maxMicros: max.micros,
     ...(options.min === undefined ? {} : { minMicros: options.min.micros }),
     ...(options.ttl === undefined ? {} : { ttl: durationFromMs(options.ttl) }),
+    also: [...(options.also ?? [])],
+    ...(options.tokens === undefined ? {} : { tokens: options.tokens }),
+    ...(options.toolCalls === undefined ? {} : { toolCalls: options.toolCalls }),
     holder: options.holder ?? '',
     actingFor: options.actingFor ?? '',
     labels: { ...options.label },
@@ -157,6 +178,7 @@ function addSettle(program: Command, context: CommandContext): void {
     .option('--unknown', 'the cost is not known: settle the whole hold as an estimate')
     .option('--keep-open', 'record so much now and hold the rest')
     .addOption(amountOption('--retain <amount>', 'with --keep-open: hold at most so much from now on'))
+    .option('--confirm', 'it really cost so much, however far above the hold that is')
     .addOption(outcomeOption())
     .addOption(labelOption())
     .addOption(keyOption())
@@ -167,6 +189,7 @@ function addSettle(program: Command, context: CommandContext): void {
     command,
     'settle acme:06fk2xw8q4h1v0t7m3r9ca 0.17 USD --outcome succeeded',
     'settle acme:06fk2xw8q4h1v0t7m3r9ca --unknown',
+    'settle acme:06fk2xw8q4h1v0t7m3r9ca 512 USD --confirm',
   );
 }
 
@@ -191,6 +214,7 @@ async function settle(
         : ({ case: 'actualMicros', value: actual.micros } as const),
     keepOpen: options.keepOpen === true,
     ...(options.retain === undefined ? {} : { retainMicros: options.retain.micros }),
+    confirmAmount: options.confirm === true,
     outcome: options.outcome === undefined ? Outcome.UNSPECIFIED : OUTCOMES[options.outcome],
     labels: { ...options.label },
   };

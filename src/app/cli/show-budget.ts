@@ -2,12 +2,16 @@
 // and every command that edits a budget end with it.
 import { type Budget, BudgetState } from '../../gen/budgetd/v1/budget_pb.ts';
 import { OnExpiry } from '../../gen/budgetd/v1/limit_pb.ts';
+import type { BudgetTemplate } from '../../gen/budgetd/v1/terms_pb.ts';
 import { formatAmount } from './amount.ts';
+import { formatBounds, formatOverrun } from './bounds.ts';
 import { drawTree, unitOf } from './draw-tree.ts';
-import { drawFacts, formatLabels } from './facts.ts';
+import { drawFacts, type Fact, formatLabels } from './facts.ts';
 import { formatInstant } from './instant.ts';
+import { formatRate, formatRates } from './rate.ts';
 import { formatAvailability } from './show-availability.ts';
 import type { Terminal } from './terminal.ts';
+import { formatWindow } from './window.ts';
 
 const STATES: Readonly<Record<number, string>> = {
   [BudgetState.ACTIVE]: 'active',
@@ -35,6 +39,11 @@ export function drawBudget(budget: Budget, terminal: Terminal): string {
       ['state', [STATES[budget.state] ?? 'unknown', ...by.map((path) => `by ${path}`)].join(' ')],
       ['uncapped', budget.uncapped ? 'yes' : undefined],
       ['on expiry', ON_EXPIRY[budget.onExpiry]],
+      ['overruns', formatOverrun(budget.overrun)],
+      ...formatRates(budget.rates, budget.rateStandings).map((text, index): Fact => [index === 0 ? 'rates' : '', text]),
+      ['bounds', formatBounds(budget.shape, unit).join(', ')],
+      ['template', budget.childTemplate && formatTemplate(budget.childTemplate, unit)],
+      ...periodFacts(budget),
       ['available', formatAvailability(budget.availability)],
       ['settled', `${formatAmount(budget.totals?.settledMicros ?? 0n, unit)} in all`],
       [
@@ -42,10 +51,39 @@ export function drawBudget(budget: Budget, terminal: Terminal): string {
         `${formatAmount(budget.totals?.heldMicros ?? 0n, unit)} by ${budget.totals?.activeReservations ?? 0n} live`,
       ],
       ['overrun', overrun > 0n ? `${formatAmount(overrun, unit)} past the ceiling` : undefined],
+      ['children', budget.openChildren > 0n ? `${budget.openChildren} open` : undefined],
       ['revision', `${budget.revision}`],
       ['created', formatInstant(budget.createTime)],
     ],
     terminal,
   );
-  return budget.balances.length === 0 ? facts : `${facts}\n\n${drawTree([budget], terminal)}`;
+  return budget.balances.length === 0 ? facts : `${facts}\n\n${drawTree([budget], terminal, false)}`;
+}
+
+// A lifetime limit has nothing to say here: its name and its line in the picture are all.
+function periodFacts({ limits, balances }: Budget): Fact[] {
+  return limits.flatMap((limit, index): Fact[] => {
+    const window = formatWindow(limit.window);
+    if (window === 'lifetime') return [];
+    const { periodStartTime, periodEndTime } = balances[index] ?? {};
+    const name = limit.name === '' ? 'limit' : limit.name;
+    const start = formatInstant(periodStartTime);
+    const period = start === undefined ? '' : `, now from ${start} to ${formatInstant(periodEndTime) ?? ''}`;
+    return [[`limit ${name}`, `${window}${period}`]];
+  });
+}
+
+function formatTemplate(template: BudgetTemplate, unit: string): string {
+  const { kind, limits, rates, shape, uncapped, overrun, childTemplate } = template;
+  const policy = formatOverrun(overrun);
+  const parts = [
+    kind === '' ? 'budget' : kind,
+    ...limits.map((limit) => `${formatAmount(limit.amountMicros, unit)}/${formatWindow(limit.window)}`),
+    ...rates.map(formatRate),
+    ...formatBounds(shape, unit),
+    ...(uncapped ? ['uncapped'] : []),
+    ...(policy === undefined ? [] : [`overrun ${policy}`]),
+  ];
+  const inner = childTemplate === undefined ? '' : ` > ${formatTemplate(childTemplate, unit)}`;
+  return parts.join(', ') + inner;
 }

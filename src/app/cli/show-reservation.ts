@@ -35,6 +35,7 @@ export function drawReservation(
     [
       ['reservation', reservation.reservationId],
       ['budget', reservation.budget],
+      ['also', reservation.also.join(' ')],
       ['state', stateOf(reservation)],
       [
         'granted',

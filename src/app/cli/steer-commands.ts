@@ -1,6 +1,7 @@
 // The commands that change how a budget stands: set-limit, suspend, resume and close. Apart from the other budget
 // commands because set-limit is two calls, and repeating it safely takes more than a key.
-import type { Command } from 'commander';
+import { create } from '@bufbuild/protobuf';
+import { type Command, Option } from 'commander';
 import {
   BudgetService,
   CloseBudgetResponseSchema,
@@ -8,15 +9,17 @@ import {
   SuspendBudgetResponseSchema,
   UpdateBudgetResponseSchema,
 } from '../../gen/budgetd/v1/budget_pb.ts';
-import type { Limit } from '../../gen/budgetd/v1/limit_pb.ts';
+import { type Limit, WindowSchema } from '../../gen/budgetd/v1/limit_pb.ts';
 import { readUnit, requireBudget } from './budget-commands.ts';
 import { amountArgument, amountOf, checkUnits, keyOption, reasonOption, withExample } from './options.ts';
 import { type CommandContext, freshKey, type Session, withSession } from './session.ts';
 import { drawBudget } from './show-budget.ts';
 import { UsageError } from './usage-error.ts';
+import { formatWindow, parseWindow, type WindowInit } from './window.ts';
 
 interface SetLimitOptions {
   readonly limit?: string;
+  readonly window?: WindowInit;
   readonly add?: boolean;
   readonly etag?: string;
   readonly key?: string;
@@ -41,13 +44,23 @@ function addSetLimit(program: Command, context: CommandContext): void {
     .addArgument(amountArgument('amount', 'the new amount of the limit'))
     .description('set the amount of one limit; what is held and settled stays')
     .option('--limit <name>', 'which limit; may be left out where there is only one')
-    .option('--add', 'add the limit named with --limit, a lifetime one, if it is not there')
+    .addOption(
+      new Option('--window <window>', 'which limit, by its window: day@Europe/Amsterdam, rolling:1h ...').argParser(
+        parseWindow,
+      ),
+    )
+    .option('--add', 'add the limit said with --limit or --window, if it is not there')
     .option('--etag <etag>', 'edit only what was read with this etag (default: read afresh)')
     .addOption(keyOption())
     .action((path: string, words: string[], options: SetLimitOptions) =>
       withSession(context, command, (session) => setLimit(session, path, words, options)),
     );
-  withExample(command, 'set-limit acme 1500 USD', 'set-limit acme/triage 20 --limit lifetime');
+  withExample(
+    command,
+    'set-limit acme 1500 USD',
+    'set-limit acme/triage 20 --limit lifetime',
+    'set-limit acme/triage 5 --window day@Europe/Amsterdam --add',
+  );
 }
 
 // The list of limits is replaced as a whole, so the edit is tied to the etag of what was read: a limit that someone adds
@@ -73,20 +86,27 @@ async function setLimit(
   session.show(UpdateBudgetResponseSchema, reply, () => drawBudget(requireBudget(reply.budget), session.terminal));
 }
 
-/** The limits after the edit. Throws UsageError where it is not clear which one is meant, or the one named is not there. */
+/** The limits after the edit. Throws UsageError where it is not clear which one is meant, or it is not there. */
 export function replaceLimit(
   limits: readonly Limit[],
-  options: { readonly limit?: string; readonly add?: boolean },
+  options: { readonly limit?: string; readonly window?: WindowInit; readonly add?: boolean },
   amountMicros: bigint,
-): (Limit | { name: string; amountMicros: bigint })[] {
+): (Limit | { name: string; amountMicros: bigint; window?: WindowInit })[] {
   const names = limits.map((limit) => limit.name).join(', ') || 'none';
-  const name = options.limit ?? (limits.length === 1 ? limits[0]?.name : undefined);
-  if (name === undefined) throw new UsageError(`say which limit with --limit; there are: ${names}`);
-  if (limits.some((limit) => limit.name === name)) {
-    return limits.map((limit) => (limit.name === name ? { ...limit, amountMicros } : limit));
+  const { limit: name, window } = options;
+  const text = window === undefined ? undefined : formatWindow(create(WindowSchema, window));
+  const fits = (limit: Limit): boolean =>
+    (name === undefined || limit.name === name) && (text === undefined || formatWindow(limit.window) === text);
+  if (name === undefined && text === undefined && limits.length !== 1) {
+    throw new UsageError(`say which limit with --limit or --window; there are: ${names}`);
   }
-  if (options.add !== true) throw new UsageError(`no limit is named ${name} (there are: ${names}); --add makes it`);
-  return [...limits, { name, amountMicros }];
+  const [found, other] = limits.filter(fits);
+  if (other !== undefined)
+    throw new UsageError(`several limits count ${text}, say which with --limit; there are: ${names}`);
+  if (found !== undefined) return limits.map((limit) => (limit === found ? { ...limit, amountMicros } : limit));
+  const meant = [name === undefined ? '' : `named ${name}`, text === undefined ? '' : `of ${text}`].join(' ').trim();
+  if (options.add !== true) throw new UsageError(`no limit is ${meant} (there are: ${names}); --add makes it`);
+  return [...limits, { name: name ?? '', amountMicros, ...(window === undefined ? {} : { window }) }];
 }
 
 function addSuspend(program: Command, context: CommandContext): void {

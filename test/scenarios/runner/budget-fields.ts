@@ -79,31 +79,35 @@ const POLICY_RULES = {
   keptMicros: optional('kept', mapOf(amount)),
   maxChildren: optional('max_children', count),
   maxDepth: optional('max_depth', count),
+  maxLeaseMs: optional('max_lease', durationMs),
+  maxRenewals: optional('max_renewals', count),
+  closeAfterMs: optional('close_after', durationMs),
   approvalAboveMicros: optional('approval_above', amount),
   approvalTtlMs: optional('approval_ttl', durationMs),
   toleranceMicros: optional('tolerance', amount),
   alertAt: optional('alert_at', listOf(count)),
 };
 
-const SHAPE_RULES = {
+const FRAME_RULES = {
   kind: optional('kind', word),
   limits: optional('limits', listOf(limit)),
   uncapped: optional('uncapped', bool),
 };
 
-// A template is a budget without a name; the format leaves open which of its fields it may set, so all may be.
-const childTemplate = (value: Parameters<Read<unknown>>[0]) =>
-  readFields(value, 'a child template', { ...SHAPE_RULES, ...POLICY_RULES });
+const TERMS_RULES = { ...FRAME_RULES, ...POLICY_RULES };
+
+/** A budget's kind, limits and policy. */
+export type BudgetFields = FieldsOf<typeof TERMS_RULES> & { readonly childTemplate: BudgetFields | undefined };
+
+// A template is a budget without a name, and may hold one itself; the format leaves open which of its fields it may set,
+// so all may be.
+const childTemplate: Read<BudgetFields> = (value) => readFields(value, 'a child template', BUDGET_RULES);
 
 /** The keys of a budget besides its name and its preparation; `create_budget` takes the same. */
 export const BUDGET_RULES = {
-  ...SHAPE_RULES,
-  ...POLICY_RULES,
-  childTemplate: optional('child_template', childTemplate),
+  ...TERMS_RULES,
+  childTemplate: optional<BudgetFields>('child_template', childTemplate),
 };
-
-/** A budget's kind, limits and policy. */
-export type BudgetFields = FieldsOf<typeof BUDGET_RULES>;
 
 /** A budget that a scenario starts with. */
 export interface BudgetSetting {

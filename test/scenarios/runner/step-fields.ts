@@ -44,6 +44,7 @@ const CALL_RULES = {
     usageUnknown: optional('usage_unknown', bool),
     keepOpen: optional('keep_open', bool),
     retainMicros: optional('retain', amount),
+    confirm: optional('confirm', bool),
   },
   release: OF_RESERVATION,
   renew: { ...OF_RESERVATION, ttlMs: optional('ttl', durationMs), started: optional('started', bool) },

@@ -4,14 +4,16 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Duration, durationFromMs } from '@bufbuild/protobuf/wkt';
 import { type Budget, BudgetSchema, BudgetService } from '../../../src/gen/budgetd/v1/budget_pb.ts';
-import { type LimitSchema, OnExpiry } from '../../../src/gen/budgetd/v1/limit_pb.ts';
+import type { Limit, LimitSchema } from '../../../src/gen/budgetd/v1/limit_pb.ts';
 import { ReservationService } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
-import { BUDGET_RULES, type BudgetFields, type LimitSetting, type WindowRule } from './budget-fields.ts';
+import type { BudgetFields, WindowRule } from './budget-fields.ts';
 import { NotSupportedError } from './not-supported-error.ts';
 import type { Reply } from './outcome.ts';
+import { frameMessage, limitMessage, policyMessage } from './policy-message.ts';
 import type { RpcClient } from './rpc-client.ts';
 import type { KeyChoice } from './scalar-fields.ts';
 import type { CallStep, CallStepOf, CallVerb } from './step-fields.ts';
+import { isWindow } from './window-message.ts';
 
 /** What a call needs of the scenario around it. */
 export interface CallWorld {
@@ -31,14 +33,17 @@ export async function sendCall(step: CallStep, world: CallWorld): Promise<Reply>
 
 const CALLS: { readonly [Verb in CallVerb]: (step: CallStepOf<Verb>, world: CallWorld) => Promise<Reply> } = {
   reserve: async (step, world) => {
-    const { priority, waitMs: wait, tokens, toolCalls: tool_calls, alternatives, also } = step;
-    unsupported('reserve', { priority, wait, tokens, tool_calls, alternatives, also });
+    const { priority, waitMs: wait, alternatives } = step;
+    unsupported('reserve', { priority, wait, alternatives });
     return await world.rpc.call(ReservationService.method.reserve, {
       budget: step.budget,
       ...keyOf(step, world),
       ...given('maxMicros', step.maxMicros),
       ...given('minMicros', step.minMicros),
       ...given('ttl', duration(step.ttlMs)),
+      ...given('tokens', whole(step.tokens)),
+      ...given('toolCalls', whole(step.toolCalls)),
+      ...given('also', step.also && [...step.also]),
       validateOnly: step.dryRun ?? false,
     });
   },
@@ -56,6 +61,7 @@ const CALLS: { readonly [Verb in CallVerb]: (step: CallStepOf<Verb>, world: Call
       ...(step.usageUnknown === true ? { cost: { case: 'usageUnknown', value: {} } } : {}),
       keepOpen: step.keepOpen ?? false,
       ...given('retainMicros', step.retainMicros),
+      ...given('confirmAmount', step.confirm),
     });
   },
   release: async (step, world) => await world.rpc.call(ReservationService.method.release, targetOf(step, world)),
@@ -69,14 +75,13 @@ const CALLS: { readonly [Verb in CallVerb]: (step: CallStepOf<Verb>, world: Call
     await createBudget(step.name ?? step.budget ?? '', step, { policy: 'now', key: step.key }, world),
   set_limit: async (step, world) => {
     const { budget } = await world.rpc.call(BudgetService.method.getBudget, { budget: step.budget });
-    const name = limitName(step.window, budget);
-    const limits = budget?.limits ?? [];
-    const edited: MessageInitShape<typeof LimitSchema>[] = limits.map((limit) =>
-      limit.name === name ? { ...limit, amountMicros: step.amountMicros } : limit,
-    );
-    if (!limits.some((limit) => limit.name === name)) {
-      edited.push(limitOf({ amountMicros: step.amountMicros, window: step.window ?? { kind: 'lifetime' } }));
-    }
+    const known = limitOf(step.window, budget);
+    const { amountMicros, window = LIFETIME } = step;
+    const limits: readonly MessageInitShape<typeof LimitSchema>[] = budget?.limits ?? [];
+    const edited =
+      known === undefined
+        ? [...limits, limitMessage({ amountMicros, window })]
+        : limits.map((limit) => (limit === known ? { ...limit, amountMicros } : limit));
     return await world.rpc.call(BudgetService.method.updateBudget, {
       budget: { budget: step.budget, limits: edited },
       updateMask: { paths: ['limits'] },
@@ -88,7 +93,8 @@ const CALLS: { readonly [Verb in CallVerb]: (step: CallStepOf<Verb>, world: Call
     const { budget } = named ? await world.rpc.call(BudgetService.method.getBudget, { budget: step.budget }) : {};
     return await world.rpc.call(BudgetService.method.topUp, {
       ...budgetOf(step, world),
-      limit: named ? limitName(step.window, budget) : '',
+      // No limit has the name of a window that is not there: the service then says so.
+      limit: named ? (limitOf(step.window, budget)?.name ?? 'not-there') : '',
       addMicros: step.addMicros ?? 0n,
     });
   },
@@ -101,7 +107,7 @@ const CALLS: { readonly [Verb in CallVerb]: (step: CallStepOf<Verb>, world: Call
 };
 
 /**
- * Creates a budget with its shape (kind, limits, `uncapped`) and, unless that is to come later through `setPolicy`, with
+ * Creates a budget with its kind, limits and `uncapped` and, unless that is to come later through `setPolicy`, with
  * its policy.
  */
 export async function createBudget(
@@ -110,13 +116,11 @@ export async function createBudget(
   options: { readonly policy: 'now' | 'later'; readonly key: KeyChoice | undefined },
   world: CallWorld,
 ): Promise<Reply> {
-  const policy = policyOf(fields);
+  const policy = policyMessage(fields);
   return await world.rpc.call(BudgetService.method.createBudget, {
     budget: {
       budget: name,
-      kind: fields.kind ?? '',
-      uncapped: fields.uncapped ?? false,
-      limits: (fields.limits ?? []).map(limitOf),
+      ...frameMessage(fields),
       ...(options.policy === 'now' ? policy : {}),
     },
     ...keyOf(options, world),
@@ -125,7 +129,7 @@ export async function createBudget(
 
 /** Lets the policy fields of a budget take effect; a budget without any is left alone. */
 export async function setPolicy(name: string, fields: BudgetFields, world: CallWorld): Promise<void> {
-  const policy = policyOf(fields);
+  const policy = policyMessage(fields);
   const paths = BudgetSchema.fields
     .filter((field) => Object.hasOwn(policy, field.localName))
     .map((field) => field.name);
@@ -137,38 +141,13 @@ export async function setPolicy(name: string, fields: BudgetFields, world: CallW
   });
 }
 
-const ON_EXPIRY = {
-  release: OnExpiry.RELEASE,
-  charge: OnExpiry.CHARGE,
-  charge_started: OnExpiry.CHARGE_STARTED,
-} as const;
+const LIFETIME: WindowRule = { kind: 'lifetime' };
 
-/** Names in BUDGET_RULES that the contract has a field for. */
-const SUPPORTED_FIELDS: ReadonlySet<string> = new Set(['kind', 'limits', 'uncapped', 'onExpiry']);
-
-function policyOf(fields: BudgetFields): { onExpiry?: OnExpiry } {
-  for (const [name, { key }] of Object.entries(BUDGET_RULES)) {
-    if (!SUPPORTED_FIELDS.has(name)) unsupported('budget', { [key]: fields[name as keyof BudgetFields] });
-  }
-  return given('onExpiry', fields.onExpiry === undefined ? undefined : ON_EXPIRY[fields.onExpiry]);
-}
-
-function limitOf(limit: LimitSetting): MessageInitShape<typeof LimitSchema> {
-  return { window: windowOf(limit.window), amountMicros: limit.amountMicros };
-}
-
-function windowOf(window: WindowRule): { kind: { case: 'lifetime'; value: Record<never, never> } } {
-  if (window.kind !== 'lifetime') throw new NotSupportedError(`window.${window.kind}`);
-  return { kind: { case: 'lifetime', value: {} } };
-}
-
-/** The name of the limit that has the window; of the only one, where no window is said. */
-function limitName(window: WindowRule | undefined, budget: Budget | undefined): string {
+/** The limit that has the window; the only one, where no window is said. */
+function limitOf(window: WindowRule | undefined, budget: Budget | undefined): Limit | undefined {
   const limits = budget?.limits ?? [];
-  if (window === undefined && limits.length === 1) return limits[0]?.name ?? '';
-  const kind = windowOf(window ?? { kind: 'lifetime' }).kind.case;
-  // The default name where the budget has no such limit: the service then says so, or makes it.
-  return limits.find((limit) => limit.window?.kind.case === kind)?.name ?? kind;
+  if (window === undefined && limits.length === 1) return limits[0];
+  return limits.find((limit) => isWindow(limit.window, window ?? LIFETIME));
 }
 
 function keyOf(step: { readonly key: KeyChoice | undefined }, world: CallWorld): { idempotencyKey: string } {
@@ -192,6 +171,10 @@ function budgetOf(step: { readonly budget: string; readonly key: KeyChoice | und
 
 function duration(ms: number | undefined): Duration | undefined {
   return ms === undefined ? undefined : durationFromMs(ms);
+}
+
+function whole(count: number | undefined): bigint | undefined {
+  return count === undefined ? undefined : BigInt(count);
 }
 
 function given<Name extends string, T>(name: Name, value: T | undefined): { [Key in Name]?: T } {

@@ -46,7 +46,7 @@ describe('usage', () => {
     const listed = [...stdout.matchAll(/^ {2}([a-z-]+)(?:\|[a-z]+)? .*/gm)].map((match) => match[1] ?? '');
     const commands = listed.filter((name) => name !== 'help' && !name.startsWith('-'));
     expect(commands).toEqual([
-      ...['create', 'get', 'top-up', 'set-limit', 'suspend', 'resume', 'close'],
+      ...['create', 'get', 'top-up', 'update', 'set-limit', 'suspend', 'resume', 'close'],
       ...['reserve', 'extend', 'renew', 'settle', 'release'],
       ...['tree', 'top', 'reservations', 'status', 'verify', 'project', 'quarantine'],
     ]);

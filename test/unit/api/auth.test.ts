@@ -64,7 +64,8 @@ function command(kind: CommandKind, budget: string): Command {
   const treeId = budget.split('/')[0] as TreeId;
   const renewals = [{ id, ttlMs: 60_000 }];
   const onBudget = kind === 'Reserve' || kind.endsWith('Budget') || kind === 'TopUp';
-  return { ...base, kind, treeId, id, renewals, ...(onBudget ? { budget: path(budget) } : {}) } as unknown as Command;
+  const named = onBudget ? { budget: path(budget), also: [] } : {};
+  return { ...base, kind, treeId, id, renewals, ...named } as unknown as Command;
 }
 
 const kinds: readonly CommandKind[] = [
@@ -82,6 +83,7 @@ const kinds: readonly CommandKind[] = [
   'ResumeBudget',
   'TopUp',
   'Expire',
+  'CloseIdle',
 ];
 const allowed: Readonly<Record<Role, readonly CommandKind[]>> = {
   admin: kinds.slice(0, 13),
@@ -126,6 +128,17 @@ describe('Permissions', () => {
   });
 
   const agent: Actor = { name: 'a', role: 'agent', subtree: path('acme/a') };
+
+  it('lets a Reserve charge no budget outside the subtree', () => {
+    const { permissions, asked } = permissionsOver(undefined);
+    const reserve = (...also: string[]) => ({ ...command('Reserve', 'acme/a/run'), also: also.map(path) }) as Command;
+    expect(permissions.judge(agent, reserve('acme/a', 'acme/a/kim'))).toBeUndefined();
+    for (const elsewhere of ['acme', 'acme/b', 'acme/ab']) {
+      expect(permissions.judge(agent, reserve('acme/a/kim', elsewhere))).toMatchObject({ reason: 'FORBIDDEN' });
+    }
+    expect(permissions.judge({ ...agent, subtree: undefined }, reserve('acme/b'))).toBeUndefined();
+    expect(asked).toEqual([]);
+  });
 
   it('answers the same for a reservation that is elsewhere and for one that does not exist', async () => {
     const elsewhere = await permissionsOver('acme/b').permissions.judge(agent, command('Settle', 'acme'));

@@ -1,13 +1,16 @@
 // Keys: what makes two requests the same. The two digests written out here must never change: they are in journals.
 import { createHash } from 'node:crypto';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 import { isRefusal } from '../../../src/api/api-refusal.ts';
 import { commandKey, digest16, frameText, frameValue } from '../../../src/api/command-key.ts';
 import { createBudgetCommand } from '../../../src/api/validate/budget-commands.ts';
 import { reserveCommand, settleCommand } from '../../../src/api/validate/reservation-commands.ts';
 import { CreateBudgetRequestSchema } from '../../../src/gen/budgetd/v1/budget_pb.ts';
+import type { WindowSchema } from '../../../src/gen/budgetd/v1/limit_pb.ts';
 import { ReserveRequestSchema, SettleRequestSchema } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
+import { RateSchema } from '../../../src/gen/budgetd/v1/terms_pb.ts';
 import type { CommandKey } from '../../../src/kernel/command.ts';
 import type { ReservationId } from '../../../src/kernel/names.ts';
 
@@ -60,9 +63,23 @@ describe('the key of a Reserve', () => {
     ['min of 0', { minMicros: 0n }],
     ['ttl set to its default', { ttl: { seconds: 60n } }],
     ['holder', { holder: 'w' }],
+    ['also', { also: ['acme/a'] }],
+    ['tokens of 0', { tokens: 0n }],
+    ['tool calls of 0', { toolCalls: 0n }],
   ])('has another fingerprint for another %s', (_, changes) => {
     expect(reserveKey(changes).digest).toBe(base.digest);
     expect(reserveKey(changes).fingerprint).not.toBe(base.fingerprint);
+  });
+
+  it('tells budgets named in another order apart, and tokens from tool calls', () => {
+    const prints = [
+      reserveKey({ also: ['acme/a', 'acme/b'] }),
+      reserveKey({ also: ['acme/b', 'acme/a'] }),
+      reserveKey({ also: ['acme/a'] }),
+      reserveKey({ tokens: 1n }),
+      reserveKey({ toolCalls: 1n }),
+    ].map(({ fingerprint }) => fingerprint);
+    expect(new Set(prints).size).toBe(prints.length);
   });
 
   it('leaves personal fields to the kernel', () => {
@@ -94,6 +111,7 @@ describe('other fingerprints', () => {
       settleKey({ cost: actual(0n), keepOpen: true }),
       settleKey({ cost: actual(0n), keepOpen: true, retainMicros: 0n }),
       settleKey({ cost: actual(0n), outcome: 1 }),
+      settleKey({ cost: actual(0n), confirmAmount: true }),
     ];
     expect(new Set(prints).size).toBe(prints.length);
   });
@@ -107,6 +125,27 @@ describe('other fingerprints', () => {
     };
     const path = { budget: 'acme' };
     const lifetime = { kind: { case: 'lifetime', value: {} } } as const;
+    const rate = create(RateSchema, { kind: 1, count: 1n, per: { seconds: 1n } });
+    const shapes = [
+      {},
+      { maxReservationMicros: 0n },
+      { maxActive: 0 },
+      { maxChildren: 0 },
+      { maxDepth: 0 },
+      { maxLease: { seconds: 1n } },
+      { maxRenewals: 0 },
+      { closeAfter: { seconds: 1n } },
+    ];
+    const windows: Exclude<MessageInitShape<typeof WindowSchema>['kind'], undefined>[] = [
+      { case: 'rolling', value: { duration: { seconds: 1n } } },
+      { case: 'rolling', value: { duration: { seconds: 2n } } },
+      { case: 'calendar', value: { unit: 1 } },
+      { case: 'calendar', value: { unit: 2 } },
+      { case: 'calendar', value: { unit: 2, timeZone: 'UTC' } },
+      { case: 'range', value: { startTime: {}, endTime: { seconds: 1n } } },
+      { case: 'range', value: { startTime: {}, endTime: { seconds: 1n, nanos: 1_000_000 } } },
+      { case: 'range', value: { startTime: { nanos: 1_000_000 }, endTime: { seconds: 1n } } },
+    ];
     const prints = [
       print(path),
       print({ ...path, kind: 'x' }),
@@ -120,6 +159,24 @@ describe('other fingerprints', () => {
       print({ ...path, limits: [{ amountMicros: 1n }] }),
       print({ ...path, limits: [{ name: 'a' }, { name: 'b' }] }),
       print({ ...path, limits: [{ name: 'b' }, { name: 'a' }] }),
+      ...windows.map((window) => print({ ...path, limits: [{ window: { kind: window } }] })),
+      print({ ...path, rates: [rate] }),
+      print({ ...path, rates: [{ ...rate, count: 2n }] }),
+      print({ ...path, rates: [{ ...rate, kind: 2 }] }),
+      print({ ...path, rates: [{ ...rate, per: durationFromMs(2_000) }] }),
+      print({ ...path, rates: [{ ...rate, burst: 1n }] }),
+      ...shapes.map((shape) => print({ ...path, shape })),
+      print({ ...path, overrun: 1 }),
+      print({ ...path, overrun: 2 }),
+      print({ ...path, childTemplate: {} }),
+      print({ ...path, childTemplate: { kind: 'x' } }),
+      print({ ...path, childTemplate: { uncapped: true } }),
+      print({ ...path, childTemplate: { limits: [{}] } }),
+      print({ ...path, childTemplate: { rates: [rate] } }),
+      print({ ...path, childTemplate: { shape: {} } }),
+      print({ ...path, childTemplate: { onExpiry: 1 } }),
+      print({ ...path, childTemplate: { overrun: 1 } }),
+      print({ ...path, childTemplate: { childTemplate: {} } }),
     ];
     expect(new Set(prints).size).toBe(prints.length);
     expect(print({ ...path, labels: { a: 'b' } })).toBe(prints[0]);

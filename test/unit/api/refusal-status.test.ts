@@ -31,20 +31,57 @@ describe('refusalStatus', () => {
       5: ['BUDGET_NOT_FOUND', 'RESERVATION_NOT_FOUND'],
       6: ['BUDGET_EXISTS', 'IDEMPOTENCY_KEY_REUSED'],
       7: ['FORBIDDEN'],
-      8: ['BUDGET_EXHAUSTED', 'CAPACITY_HELD', 'OVERLOADED'],
+      8: ['BUDGET_EXHAUSTED', 'CAPACITY_HELD', 'RATE_LIMITED', 'CONCURRENCY_LIMIT', 'FAN_OUT_LIMIT', 'OVERLOADED'],
       9: [
         'EXCEEDS_LIMIT',
+        'MAX_RESERVATION_EXCEEDED',
+        'MAX_LEASE_EXCEEDED',
+        'DEPTH_LIMIT',
         'BUDGET_SUSPENDED',
         'BUDGET_CLOSED',
+        'WINDOW_CLOSED',
         'LEASE_EXPIRED',
         'RESERVATION_SETTLED',
         'RESERVATION_RELEASED',
         'RESERVATION_EXPIRED',
+        'OVERRUN_REJECTED',
+        'IMPLAUSIBLE_AMOUNT',
       ],
       10: ['CONTENTION', 'ETAG_MISMATCH'],
       14: ['STORE_UNAVAILABLE', 'NOT_LEADER', 'TREE_QUARANTINED'],
       16: ['UNAUTHENTICATED'],
     });
+  });
+
+  it('says of a rate what is configured and what was there', () => {
+    const rate = {
+      kind: 'tool_calls',
+      count: 1_000_000_000_000,
+      perMs: 60_000,
+      burst: 20,
+      availableCount: 3,
+      requestedCount: 5,
+    } as const;
+    const status = refusalStatus(refusal('RATE_LIMITED', { budget: 'acme', rate, retryAfterMs: 1 }));
+    expect(typesOf(status)).toEqual(['ErrorInfo', 'RetryInfo']);
+    expect(detail(status, 'ErrorInfo')).toMatchObject({
+      metadata: {
+        budget: 'acme',
+        rate_kind: 'tool_calls',
+        rate_count: '1000000000000',
+        rate_per_ms: '60000',
+        rate_burst: '20',
+        rate_available: '3',
+        rate_requested: '5',
+      },
+    });
+  });
+
+  it('says of a bound the most that is allowed and what there is', () => {
+    const status = refusalStatus(refusal('DEPTH_LIMIT', { budget: 'acme', bound: { max: 0, observed: 2 } }));
+    expect(typesOf(status)).toEqual(['ErrorInfo', 'PreconditionFailure']);
+    const { metadata } = detail(status, 'ErrorInfo') as { metadata: Record<string, string> };
+    expect(metadata).toEqual({ budget: 'acme', bound_max: '0', bound_observed: '2' });
   });
 
   it('names limits in the order given, with RetryInfo where waiting helps', () => {

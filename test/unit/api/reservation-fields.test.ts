@@ -91,6 +91,14 @@ describe('Reserve', () => {
     ...each<Init>('max_micros', 'maxMicros', [undefined, ...badMicros]),
     ...each<Init>('min_micros', 'minMicros', [101n, ...badMicros]),
     ...each<Init>('ttl', 'ttl', badTtls),
+    ...each<Init>('also[0]', 'also', [...badPaths.map((path) => [path]), ['other/x'], ['acme/run-1']]),
+    ...each<Init>('also[1]', 'also', [
+      ['acme/a', 'acme/a'],
+      ['acme', 'acme2'],
+    ]),
+    ...each<Init>('also', 'also', [Array.from({ length: 9 }, (_, n) => `acme/${n}`)]),
+    ...each<Init>('tokens', 'tokens', [-1n, 1_000_000_000_001n, INT64_MIN]),
+    ...each<Init>('tool_calls', 'toolCalls', [-1n, 1_000_000_000_001n]),
     ...each<Init>('holder', 'holder', badTexts),
     ...each<Init>('acting_for', 'actingFor', badTexts),
     ...badLabels.map(({ field, labels }): Case<Init> => [field, { labels }]),
@@ -105,6 +113,8 @@ describe('Reserve', () => {
     expect(refusedFields(check({ maxMicros: 0n, minMicros: 0n, ttl: { seconds: 1n } }))).toEqual([]);
     const labels = Object.fromEntries(Array.from({ length: 32 }, (_, n) => [`l/${n}._-`, 'x'.repeat(256)]));
     const largest = { maxMicros: most, minMicros: most, ttl: { seconds: 86_400n }, labels };
+    const use = { tokens: 1_000_000_000_000n, toolCalls: 0n, also: Array.from({ length: 8 }, (_, n) => `acme/${n}`) };
+    expect(check(use)).toMatchObject({ tokens: 1_000_000_000_000, toolCalls: 0, also: use.also });
     const texts = { holder: '😀'.repeat(64), actingFor: 'é'.repeat(128), idempotencyKey: 'x'.repeat(255) };
     expect(refusedFields(check({ ...largest, ...texts, budget: Array(16).fill('a'.repeat(63)).join('/') }))).toEqual(
       [],
@@ -112,19 +122,29 @@ describe('Reserve', () => {
   });
 
   it('names all invalid fields at once', () => {
-    const request = create(ReserveRequestSchema, { budget: '/', minMicros: -1n, ttl: { nanos: 5 }, holder: '\t' });
+    const request = create(ReserveRequestSchema, {
+      budget: '/',
+      minMicros: -1n,
+      ttl: { nanos: 5 },
+      also: ['a', 'b', 'a'],
+      tokens: -1n,
+      holder: '\t',
+    });
     expect(refusedFields(reserveCommand(request, origin))).toEqual([
       'budget',
       'idempotency_key',
       'max_micros',
       'min_micros',
       'ttl',
+      'also[2]',
+      'tokens',
       'holder',
     ]);
   });
 
   it('fills in defaults', () => {
     expect(check({})).toMatchObject({ minMicros: 100n, ttlMs: 60_000, dryRun: false, personal: undefined });
+    expect(check({})).toMatchObject({ also: [], tokens: 0, toolCalls: 0 });
   });
 
   it('lets a dry run go without a key and sets none', () => {
@@ -185,7 +205,9 @@ describe('Settle', () => {
       keepOpen: true,
       retainMicros: 0n,
       outcome: 'failed',
+      confirmed: false,
     });
+    expect(check({ confirmAmount: true })).toMatchObject({ confirmed: true });
     expect(check({ cost: unknown })).toMatchObject({ actualMicros: undefined, outcome: undefined });
   });
 });

@@ -2,7 +2,13 @@
 import { create } from '@bufbuild/protobuf';
 import { DurationSchema } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
-import { durationFromMs, durationToMs, formatDurationMs, parseDurationMs } from '../../../src/app/cli/duration.ts';
+import {
+  durationFromMs,
+  durationToMs,
+  formatDurationMs,
+  parseDurationMs,
+  writeDurationMs,
+} from '../../../src/app/cli/duration.ts';
 import { UsageError } from '../../../src/app/cli/usage-error.ts';
 
 describe('parseDurationMs', () => {
@@ -14,6 +20,8 @@ describe('parseDurationMs', () => {
     ['1500ms', 1_500],
     ['2s500ms', 2_500],
     ['0s', 0],
+    ['7d', 604_800_000],
+    ['1d12h', 129_600_000],
   ])('reads %s', (text, ms) => {
     expect(parseDurationMs(text)).toBe(ms);
   });
@@ -21,6 +29,13 @@ describe('parseDurationMs', () => {
   it.each(['', '60', '1.5s', '-5s', '5 m', '30m1h', '5s5s', '5x', '99999999999999999h'])('refuses %j', (text) => {
     expect(() => parseDurationMs(text)).toThrow(UsageError);
   });
+});
+
+it('writes every length so that it is read again', () => {
+  for (const ms of [0, 1, 999, 1_000, 60_000, 5_400_000, 90_061_001, 31_622_400_000]) {
+    expect(parseDurationMs(writeDurationMs(ms))).toBe(ms);
+  }
+  expect(writeDurationMs(90_061_001)).toBe('1d1h1m1s1ms');
 });
 
 describe('formatDurationMs', () => {

@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import { replaceLimit } from '../../../src/app/cli/steer-commands.ts';
 import { UsageError } from '../../../src/app/cli/usage-error.ts';
-import { LimitSchema } from '../../../src/gen/budgetd/v1/limit_pb.ts';
+import { CalendarUnit, LimitSchema } from '../../../src/gen/budgetd/v1/limit_pb.ts';
 
 const lifetime = create(LimitSchema, {
   name: 'lifetime',
@@ -32,6 +32,20 @@ describe('replaceLimit', () => {
     expect(() => replaceLimit([lifetime], { limit: 'third' }, 30n)).toThrow(
       'no limit is named third (there are: lifetime)',
     );
+  });
+
+  it('knows a limit by its window, and adds one with it', () => {
+    const day = { kind: { case: 'calendar', value: { unit: CalendarUnit.DAY, timeZone: 'Asia/Tokyo' } } } as const;
+    const daily = create(LimitSchema, { name: 'mine', amountMicros: 5n, window: day });
+    expect(replaceLimit([lifetime, daily], { window: day }, 30n)).toEqual([lifetime, { ...daily, amountMicros: 30n }]);
+    expect(replaceLimit([lifetime], { window: day, add: true }, 30n)).toEqual([
+      lifetime,
+      { name: '', amountMicros: 30n, window: day },
+    ]);
+    expect(() => replaceLimit([lifetime], { window: day }, 30n)).toThrow('no limit is of day@Asia/Tokyo');
+    const twice = [daily, { ...daily, name: 'other' }];
+    expect(() => replaceLimit(twice, { window: day }, 30n)).toThrow('several limits count day@Asia/Tokyo');
+    expect(replaceLimit(twice, { window: day, limit: 'mine' }, 30n)[0]).toMatchObject({ amountMicros: 30n });
   });
 
   it.each([[[lifetime, second]], [[]]])('refuses to guess among %#', (limits) => {

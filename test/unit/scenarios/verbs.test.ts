@@ -1,9 +1,10 @@
 // Steps become the contract's requests field by field, and what the contract lacks fails loudly: nothing is left out.
 import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, test } from 'vitest';
 import { GetBudgetResponseSchema } from '../../../src/gen/budgetd/v1/budget_pb.ts';
-import { OnExpiry } from '../../../src/gen/budgetd/v1/limit_pb.ts';
+import { CalendarUnit, OnExpiry } from '../../../src/gen/budgetd/v1/limit_pb.ts';
+import { OverrunPolicy, RateKind } from '../../../src/gen/budgetd/v1/terms_pb.ts';
 import { parseScenarios } from '../../scenarios/runner/parse-scenarios.ts';
 import type { RpcClient } from '../../scenarios/runner/rpc-client.ts';
 import type { CallStep } from '../../scenarios/runner/step-fields.ts';
@@ -98,6 +99,74 @@ describe('requests', () => {
     ]);
   });
 
+  test('set_limit adds a limit for a window that has none, and leaves its name to the service', async () => {
+    const [, update] = await requestOf('{do: set_limit, budget: s, window: {rolling: 1h}, amount: 9}');
+    expect(update).toMatchObject({
+      request: {
+        budget: {
+          limits: [
+            { name: 'total' },
+            { amountMicros: 9n, window: { kind: { case: 'rolling', value: { duration: durationFromMs(3_600_000) } } } },
+          ],
+        },
+      },
+    });
+  });
+
+  test('reserve with what it will use and more budgets', async () => {
+    const step = '{do: reserve, budget: s, key: k, max: 9, tokens: 0, tool_calls: 2, also: [s/a, s/b]}';
+    expect(await requestOf(step)).toMatchObject([{ request: { tokens: 0n, toolCalls: 2n, also: ['s/a', 's/b'] } }]);
+  });
+
+  test('create_budget with windows, rates, bounds and templates', async () => {
+    const limits =
+      'limits: [{amount: 1, window: {calendar: week, tz: Asia/Tokyo}}, ' +
+      '{amount: 2, window: {range: [1970-01-01T00:00:01Z, 1970-01-01T00:00:02Z]}}]';
+    const bounds =
+      'max_reservation: 1, max_active: 2, max_children: 3, max_depth: 4, max_lease: 5s, max_renewals: 6, close_after: 7s';
+    const rates = 'rates: [{requests: 1, per: 1s}, {tokens: 2, per: 1s, burst: 3}, {tool_calls: 4, per: 1s}]';
+    const template =
+      'child_template: {kind: run, limits: [{amount: 3}], child_template: {uncapped: true, max_active: 0}}';
+    const step = `{do: create_budget, name: t, ${limits}, ${bounds}, ${rates}, overrun: reject, ${template}}`;
+    const [call] = await requestOf(step);
+    const per = durationFromMs(1_000);
+    expect(call).toMatchObject({
+      request: {
+        budget: {
+          limits: [
+            { window: { kind: { case: 'calendar', value: { unit: CalendarUnit.WEEK, timeZone: 'Asia/Tokyo' } } } },
+            {
+              amountMicros: 2n,
+              window: {
+                kind: { case: 'range', value: { startTime: timestampFromMs(1_000), endTime: timestampFromMs(2_000) } },
+              },
+            },
+          ],
+          rates: [
+            { kind: RateKind.REQUESTS, count: 1n, per, burst: 0n },
+            { kind: RateKind.TOKENS, count: 2n, per, burst: 3n },
+            { kind: RateKind.TOOL_CALLS, count: 4n, per, burst: 0n },
+          ],
+          shape: {
+            maxReservationMicros: 1n,
+            maxActive: 2,
+            maxChildren: 3,
+            maxDepth: 4,
+            maxLease: durationFromMs(5_000),
+            maxRenewals: 6,
+            closeAfter: durationFromMs(7_000),
+          },
+          overrun: OverrunPolicy.REJECT,
+          childTemplate: {
+            kind: 'run',
+            limits: [{ amountMicros: 3n }],
+            childTemplate: { uncapped: true, shape: { maxActive: 0 } },
+          },
+        },
+      },
+    });
+  });
+
   test('top_up names a limit only where the step names a window', async () => {
     expect(await requestOf('{do: top_up, budget: s, add: 9}')).toMatchObject([
       { request: { limit: '', addMicros: 9n } },
@@ -136,14 +205,9 @@ describe('what the contract lacks', () => {
   test.each([
     ['reserve.priority', '{do: reserve, budget: s, max: 1, priority: critical}'],
     ['reserve.wait', '{do: reserve, budget: s, max: 1, wait: 1s}'],
-    ['reserve.tokens', '{do: reserve, budget: s, max: 1, tokens: 0}'],
-    ['reserve.tool_calls', '{do: reserve, budget: s, max: 1, tool_calls: 1}'],
     ['reserve.alternatives', '{do: reserve, budget: s, max: 1, alternatives: [{label: l, max: 1}]}'],
-    ['reserve.also', '{do: reserve, budget: s, max: 1, also: [t]}'],
     ['budget.mode', '{do: create_budget, name: t, mode: warn}'],
-    ['budget.max_active', '{do: create_budget, name: t, max_active: 0}'],
-    ['window.calendar', '{do: create_budget, name: t, limits: [{amount: 1, window: {calendar: day}}]}'],
-    ['window.rolling', '{do: set_limit, budget: s, window: {rolling: 1h}, amount: 1}'],
+    ['budget.floor', '{do: create_budget, name: t, child_template: {child_template: {floor: 1}}}'],
     ['approve', `{do: approve, reservation: A}`],
     ['reject', `{do: reject, reservation: A}`],
     ['adjust', `{do: adjust, reservation: A, actual: 1}`],

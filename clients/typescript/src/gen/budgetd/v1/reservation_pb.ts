@@ -270,7 +270,7 @@ export type ReserveRequest = Message<"budgetd.v1.ReserveRequest"> & {
   /**
    * More budgets to charge, for example a person, a model, a feature: up to 8 paths of the same tree, each other than
    * `budget` and named once. All of them and all their ancestors take part as `budget` and its ancestors do; a budget that
-   * is on several of the paths is charged once. All or none. What `on_expiry` and `overrun` say is `budget`'s to say.
+   * is on several of the paths is charged once. All or none. What happens at a lapse is for `budget` to say.
    *
    * @generated from field: repeated string also = 10;
    */

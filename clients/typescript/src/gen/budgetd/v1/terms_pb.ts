@@ -307,8 +307,9 @@ export const OverrunPolicy = {
   RECORD: 1,
 
   /**
-   * The Settle is refused, and the hold stays: OVERRUN_REJECTED. Judged by the budget that the Reserve named. A late
-   * settlement is recorded all the same: the money is spent.
+   * The Settle is refused, and the hold stays: OVERRUN_REJECTED, with RetryInfo where waiting may make room. One budget
+   * among those that the reservation is charged to is enough. A late settlement is recorded all the same: the money is
+   * spent.
    *
    * @generated from enum value: OVERRUN_POLICY_REJECT = 2;
    */

@@ -1,0 +1,120 @@
+// Terms of budgets go out and come back: what GetBudget shows is taken by CreateBudget and UpdateBudget as the same terms,
+// templates inside templates included.
+import { create, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { templateMessage } from '../../src/api/encode/terms-message.ts';
+import type { Problems } from '../../src/api/validate/problems.ts';
+import { checkTemplate, frameTemplate } from '../../src/api/validate/template.ts';
+import { windowName } from '../../src/api/validate/window-name.ts';
+import { BudgetTemplateSchema } from '../../src/gen/budgetd/v1/terms_pb.ts';
+import type { BudgetTerms, LimitInput, Shape } from '../../src/kernel/budget.ts';
+import { MICROS_MAX } from '../../src/kernel/money.ts';
+import type { RateInput } from '../../src/kernel/rate.ts';
+import { rollingRule, type WindowRule } from '../../src/kernel/window.ts';
+
+const DAY_MS = 86_400_000;
+const YEAR_10000_MS = 253_402_300_800_000;
+
+const micros = fc.bigInt(0n, MICROS_MAX);
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
+const int32 = fc.nat({ max: 2_147_483_647 });
+
+const window: fc.Arbitrary<WindowRule> = fc.oneof(
+  fc.constant<WindowRule>({ kind: 'lifetime' }),
+  fc.integer({ min: 1, max: 366 * 86_400 }).map((seconds) => rollingRule(seconds * 1_000)),
+  fc
+    .tuple(fc.integer({ min: 0, max: YEAR_10000_MS - 2 }), fc.integer({ min: 1, max: YEAR_10000_MS }))
+    .map(([startMs, lengthMs]): WindowRule => {
+      return { kind: 'range', startMs, endMs: Math.min(startMs + lengthMs, YEAR_10000_MS - 1) };
+    }),
+  fc.record({
+    kind: fc.constant('calendar' as const),
+    unit: fc.constantFrom('hour', 'day', 'week', 'month'),
+    timeZone: fc.constantFrom(
+      'UTC',
+      'Europe/Amsterdam',
+      'Asia/Kolkata',
+      'America/Argentina/ComodRivadavia',
+      'Etc/GMT+8',
+    ),
+  }),
+);
+
+const limit: fc.Arbitrary<LimitInput> = fc
+  .record({ name: optional(fc.stringMatching(/^[A-Za-z0-9._:/+-]{1,63}$/)), rule: window, amountMicros: micros })
+  .map(({ name, rule, amountMicros }) => ({ name: name ?? windowName(rule), rule, amountMicros }));
+
+const units = fc.integer({ min: 1, max: 1_000_000_000_000 });
+const rate: fc.Arbitrary<RateInput> = fc.record({
+  kind: fc.constantFrom('requests', 'tokens', 'tool_calls'),
+  count: units,
+  perMs: fc.integer({ min: 1_000, max: DAY_MS }),
+  burst: units,
+});
+
+const shape: fc.Arbitrary<Shape> = fc.record({
+  maxReservationMicros: optional(micros),
+  maxActive: optional(int32),
+  maxChildren: optional(int32),
+  maxDepth: optional(fc.nat({ max: 15 })),
+  maxLeaseMs: optional(fc.integer({ min: 1_000, max: DAY_MS })),
+  maxRenewals: optional(int32),
+  closeAfterMs: optional(fc.integer({ min: 1_000, max: 366 * DAY_MS })),
+});
+
+function termsTo(depth: number): fc.Arbitrary<BudgetTerms> {
+  return fc.record({
+    budgetKind: fc.stringMatching(/^[A-Za-z0-9._-]{0,63}$/),
+    uncapped: fc.boolean(),
+    limits: fc.uniqueArray(limit, { selector: ({ name }) => name, maxLength: 4 }),
+    rates: fc.uniqueArray(rate, { selector: ({ kind, perMs }) => `${kind} ${perMs}`, maxLength: 3 }),
+    shape,
+    onExpiry: fc.constantFrom('release', 'charge', 'charge_started'),
+    overrun: fc.constantFrom('record', 'reject'),
+    childTemplate: depth === 1 ? fc.constant(undefined) : optional(termsTo(depth - 1)),
+  });
+}
+
+const terms = termsTo(8);
+
+it('takes what it shows, in binary and in JSON', () => {
+  fc.assert(
+    fc.property(terms, (given) => {
+      const message = templateMessage(given);
+      const wires = [
+        fromBinary(BudgetTemplateSchema, toBinary(BudgetTemplateSchema, message)),
+        fromJson(BudgetTemplateSchema, toJson(BudgetTemplateSchema, create(BudgetTemplateSchema, message))),
+      ];
+      for (const wire of wires) {
+        const problems: Problems = [];
+        expect(checkTemplate(problems, 'child_template', wire)).toEqual(given);
+        expect(problems).toEqual([]);
+      }
+    }),
+  );
+});
+
+it('frames different templates differently, and the same alike', () => {
+  fc.assert(
+    fc.property(terms, terms, (one, other) => {
+      const same = JSON.stringify(one, bigintText) === JSON.stringify(other, bigintText);
+      expect(frameTemplate(templateMessage(one)) === frameTemplate(templateMessage(other))).toBe(same);
+      expect(frameTemplate(templateMessage(structuredClone(one)))).toBe(frameTemplate(templateMessage(one)));
+    }),
+  );
+});
+
+it('gives no two windows one name', () => {
+  fc.assert(
+    fc.property(window, window, (one, other) => {
+      expect(windowName(one) === windowName(other)).toBe(JSON.stringify(one) === JSON.stringify(other));
+      expect(windowName(one)).toMatch(/^[A-Za-z0-9._:/+-]{1,63}$/);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+function bigintText(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? `${value}n` : value;
+}
