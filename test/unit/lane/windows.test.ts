@@ -119,14 +119,13 @@ describe('a window that is added while commands go on', () => {
       return real();
     });
     const order: string[] = [];
-    const note = (name: string) => () => order.push(name);
     const edit = lane.submit(make.update('t', { limits: { all: 1_000, day: { amount: 100, rule: DAY } } }));
     const after = lane.submit(make.reserve('t', 41));
-    edit.then(note('edit'));
-    after.then(note('reserve'));
+    const noted = [edit.then(() => order.push('edit')), after.then(() => order.push('reserve'))];
     budgetOf(await lane.submit({ ...make.getBudget('u'), treeId: 'u' as never }));
     expect(order).toEqual([]);
     letGo();
+    await Promise.all(noted);
     expect(refused(await after).limit).toBe('day');
     expect(order).toEqual(['edit', 'reserve']);
     await expectAudited(world);
