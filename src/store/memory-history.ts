@@ -19,7 +19,8 @@ function sumOf(charging: readonly Reservation[], { rule, fromMs }: HistoryNeed, 
     const heldMicros = total(charging, ({ figures }) => figures.heldMicros);
     return { rule, fromMs, heldMicros, settledMicros: 0n, overrunMicros: 0n, steps: stepsOf(charging, rule, fromMs, atMs) };
   }
-  const admitted = charging.filter(({ createMs }) => createMs >= fromMs);
+  const untilMs = rule.kind === 'range' ? rule.endMs : Number.POSITIVE_INFINITY;
+  const admitted = charging.filter(({ createMs }) => createMs >= fromMs && createMs < untilMs);
   return {
     rule,
     fromMs,
@@ -43,9 +44,8 @@ interface Part {
 function stepsOf(charging: readonly Reservation[], rule: RollingRule, fromMs: number, atMs: number): WindowSum['steps'] {
   const steps = new Map<number, { settledMicros: bigint; overrunMicros: bigint }>();
   for (const { figures } of charging) {
-    if (figures.endMs !== undefined && figures.endMs < fromMs) continue;
     for (const part of partsOf(figures, atMs)) {
-      if (part.settledMicros === 0n && part.overrunMicros === 0n) continue;
+      if (part.atMs < fromMs || (part.settledMicros === 0n && part.overrunMicros === 0n)) continue;
       const periodMs = stepOf(rule, part.atMs);
       const step = steps.get(periodMs) ?? { settledMicros: 0n, overrunMicros: 0n };
       steps.set(periodMs, step);

@@ -53,8 +53,8 @@ function playInBatches(story: Story, batchSize: number, way: Way) {
       calendar: UTC_CALENDAR,
       implausibleFactor: 1_000,
     });
-    const { failed, parked, unsearched } = batch;
-    expect({ failed, unsearched, parked: parked.map(({ missing }) => missing) }).toEqual({
+    const { failed, parked, unsearched, paused } = batch;
+    expect({ failed, unsearched, paused, parked: parked.map(({ missing }) => missing) }).toEqual({
       failed: [],
       unsearched: [],
       paused: [],

@@ -250,6 +250,8 @@ export function describeWindows(c: ContractWorld): void {
           { rule: DAY, fromMs: START_MS, ...sums(1_111n, 10n), steps: [] },
         ],
       });
+      const range = { rule: { kind: 'range', startMs: START_MS, endMs: START_MS + 60 } as const, fromMs: START_MS };
+      expect((await c.store.readHistory(c.treeId, 2, [range])).sums).toMatchObject([sums(1n, 0n)]);
       const ofRun = await c.store.readHistory(c.treeId, 3, [need(START_MS + 61)]);
       expect(ofRun.sums).toMatchObject([sums(1_000n, 10n)]);
       const ofNobody = await c.store.readHistory(c.treeId, 9, [need(0)]);
@@ -266,13 +268,15 @@ export function describeWindows(c: ContractWorld): void {
       const nowMs = START_MS + 3 * HOUR_MS;
       const entries: Entry[] = [
         ...threeLevels(c.treeId),
-        ...['old', 'first', 'same', 'part', 'late', 'over'].map((name, i) => hold(4 + i, name, 0n, START_MS + 4 + i)),
-        hold(10, 'held', 9n, START_MS + 10),
-        change(11, 'old', { state: 'SETTLED', settledMicros: 1n, endMs: hour.fromMs - 1 }),
-        change(12, 'first', { state: 'SETTLED', settledMicros: 2n, endMs: hour.fromMs }),
-        change(13, 'same', { state: 'SETTLED', settledMicros: 4n, endMs: hour.fromMs + ROLLING.stepMs - 1 }),
-        change(14, 'part', { settledMicros: 8n }),
-        change(15, 'late', {
+        ...['old', 'first', 'same', 'part', 'late', 'over', 'past'].map((name, i) =>
+          hold(4 + i, name, 0n, START_MS + 4 + i),
+        ),
+        hold(11, 'held', 9n, START_MS + 11),
+        change(12, 'old', { state: 'SETTLED', settledMicros: 1n, endMs: hour.fromMs - 1 }),
+        change(13, 'first', { state: 'SETTLED', settledMicros: 2n, endMs: hour.fromMs }),
+        change(14, 'same', { state: 'SETTLED', settledMicros: 4n, endMs: hour.fromMs + ROLLING.stepMs - 1 }),
+        change(15, 'part', { settledMicros: 8n }),
+        change(16, 'late', {
           state: 'EXPIRED',
           late: true,
           settledMicros: 48n,
@@ -280,7 +284,8 @@ export function describeWindows(c: ContractWorld): void {
           overrunMicros: 3n,
           endMs: hour.fromMs + 5 * ROLLING.stepMs,
         }),
-        change(16, 'over', { state: 'SETTLED', settledMicros: 0n, overrunMicros: 64n, endMs: nowMs }),
+        change(17, 'over', { state: 'SETTLED', settledMicros: 0n, overrunMicros: 64n, endMs: nowMs }),
+        change(18, 'past', { state: 'EXPIRED', late: true, settledMicros: 384n, estimatedMicros: 128n, endMs: START_MS }),
       ];
       await c.start(entries);
       await c.project(entries);
@@ -290,7 +295,7 @@ export function describeWindows(c: ContractWorld): void {
         overrunMicros,
       });
       expect(await c.store.readHistory(c.treeId, 1, [hour])).toStrictEqual({
-        seq: 16,
+        seq: 18,
         sums: [
           {
             ...hour,
@@ -298,7 +303,7 @@ export function describeWindows(c: ContractWorld): void {
             steps: [
               step(hour.fromMs, 6n),
               step(hour.fromMs + 5 * ROLLING.stepMs, 16n),
-              step(nowMs, 8n + 32n, 3n + 64n),
+              step(nowMs, 8n + 32n + 256n, 3n + 64n),
             ],
           },
         ],
