@@ -31,12 +31,12 @@ export function decideReserve(state: TreeState, command: Reserve, context: Decid
     minMicros: command.minMicros,
     ownHeldMicros: undefined,
     rates,
-    slotsOf: budgets,
+    entering: budgets,
   };
   const refusal =
     suspendedRefusal(budgets) ??
     closedRefusal(budgets) ??
-    reserveShapeRefusal(charge, command, nowMs) ??
+    reserveShapeRefusal(charge, command) ??
     admissionRefusal(admission, context);
   if (refusal !== undefined) {
     return refuse(state, command, context, refusal, {
