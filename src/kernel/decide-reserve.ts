@@ -1,6 +1,6 @@
 // Reserve and Extend: the two commands that ask for money.
 
-import type { Account, BudgetState } from './budget.ts';
+import type { Account, BudgetState, Labels } from './budget.ts';
 import type { Extend, Reserve } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse, revisionsOf } from './decision.ts';
 import type { Effect, Entry } from './entry.ts';
@@ -19,6 +19,9 @@ import {
 } from './refuse-state.ts';
 import type { Reservation, ReservationFigures } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
+
+// One for all: most reservations have none.
+const NO_LABELS: Labels = [];
 
 /** Decides a Reserve. Existence, suspended, closed, then money. */
 export function decideReserve(state: TreeState, command: Reserve, context: DecideContext): Decision {
@@ -65,7 +68,7 @@ function granted(
     createMs: context.nowMs,
     holder: command.holder,
     actingFor: command.personal?.actingFor ?? '',
-    labels: command.personal?.labels ?? [],
+    labels: command.personal?.labels ?? NO_LABELS,
     figures: newFigures(command, context, grantedMicros),
   };
   const answer = {
