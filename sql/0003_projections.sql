@@ -104,6 +104,9 @@ CREATE INDEX reservations_by_budget ON budgetd.reservations (tree, budget_no, id
 -- Those that charge budgets off their own path: sums over a budget's past find them nowhere else.
 CREATE INDEX reservations_also ON budgetd.reservations (tree, id) INCLUDE (create_ms, end_ms) WHERE also IS NOT NULL;
 
+-- Lapsed ones that settle in parts: when each part came is not known. Few, and few at a time.
+CREATE INDEX reservations_late ON budgetd.reservations (tree, id) WHERE late AND state = 'EXPIRED';
+
 GRANT SELECT, INSERT, UPDATE, DELETE
   ON budgetd.projection_heads, budgetd.budgets, budgetd.counters, budgetd.rate_levels, budgetd.reservations
   TO budgetd_service;

@@ -1,9 +1,14 @@
 -- What windows and budgets that close by age ask of the projection, seldom: sums over a budget's past where an edit brings it a
 -- window, and budgets that have been idle for long. Index lookups only: see 0005 for OFFSET 0.
 
+-- Whether accounts, flat triples, name a budget.
+CREATE FUNCTION budgetd.names_budget(p_accounts bigint[], p_budget_no bigint) RETURNS boolean
+LANGUAGE sql IMMUTABLE
+RETURN EXISTS (SELECT FROM generate_series(1, cardinality(p_accounts), 3) AS i WHERE p_accounts[i] = p_budget_no);
+
 -- Reservations that charge a budget: those of its subtree, and those from elsewhere that name it besides. Of each only what an
 -- index has, so that most of them need not be read. `p_create_ms` and `p_end_ms`: only those admitted, or ended if they have
--- ended, from then on; null: all.
+-- ended, from then on; null: all. Those that lapsed and settle in parts have not ended.
 CREATE FUNCTION budgetd.charging(p_tree text, p_budget_no integer, p_create_ms bigint, p_end_ms bigint)
 RETURNS TABLE (id text)
 LANGUAGE plpgsql STABLE
@@ -51,15 +56,25 @@ BEGIN
       SELECT x.path_key FROM budgetd.budgets x WHERE x.tree = p_tree AND x.budget_no = r.budget_no OFFSET 0
     ) AS own
     WHERE own.path_key <> v_key AND NOT (own.path_key > v_key || E'\x01' AND own.path_key < v_key || E'\x02')
-      AND EXISTS (
-        SELECT FROM generate_series(1, cardinality(r.accounts), 3) AS i WHERE r.accounts[i] = p_budget_no);
+      AND budgetd.names_budget(r.accounts, p_budget_no);
+  IF p_end_ms IS NOT NULL THEN
+    RETURN QUERY
+      SELECT r.id
+      FROM (
+        SELECT x.id, x.end_ms, x.accounts FROM budgetd.reservations x
+        WHERE x.tree = p_tree AND x.late AND x.state = 'EXPIRED' OFFSET 0
+      ) AS r
+      WHERE r.end_ms < p_end_ms AND budgetd.names_budget(r.accounts, p_budget_no);
+  END IF;
 END $$;
 
 -- What windows of a budget have to start from, one row each, as projected at `seq`: sums over what was admitted from
--- `p_from_ms` on; or, where there is a step, what settled from then on by the step of when it did. What an entry of a live
+-- `p_from_ms` on, and before `p_until_ms` where that is given; or, where there is a step, what settled from then on by the step of when it did. What an entry of a live
 -- reservation, or of one that lapsed, settled is not told apart by time: it counts from the projected time, except what a lapse
 -- assumed, which is taken out of the lapse's own step again.
-CREATE FUNCTION budgetd.window_history(p_tree text, p_budget_no integer, p_from_ms bigint[], p_step_ms bigint[])
+CREATE FUNCTION budgetd.window_history(
+  p_tree text, p_budget_no integer, p_from_ms bigint[], p_until_ms bigint[], p_step_ms bigint[]
+)
 RETURNS TABLE (seq bigint, held_micros text, settled_micros text, overrun_micros text, steps json)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -82,7 +97,7 @@ BEGIN
       FROM budgetd.charging(p_tree, p_budget_no, p_from_ms[i], NULL) AS c
       CROSS JOIN LATERAL (
         SELECT x.held_micros, x.settled_micros, x.overrun_micros FROM budgetd.reservations x
-        WHERE x.tree = p_tree AND x.id = c.id OFFSET 0
+        WHERE x.tree = p_tree AND x.id = c.id AND (p_until_ms[i] IS NULL OR x.create_ms < p_until_ms[i]) OFFSET 0
       ) AS r;
     ELSE
       -- Every live hold counts, and so the lifetime window holds the same.
@@ -106,7 +121,7 @@ BEGIN
           UNION ALL
           SELECT v_at_ms, r.settled_micros - r.estimated_micros, r.overrun_micros WHERE r.late AND r.state = 'EXPIRED'
         ) AS part
-        WHERE part.settled <> 0 OR part.overrun <> 0
+        WHERE part.at_ms >= p_from_ms[i] AND (part.settled <> 0 OR part.overrun <> 0)
         GROUP BY 1
       ) AS s;
     END IF;

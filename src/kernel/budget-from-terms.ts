@@ -1,6 +1,14 @@
 // Definitions of budgets from their terms, and terms that are edited: how limits, windows and rates get their numbers. A call
 // and a template make budgets the same way.
-import type { BudgetDef, BudgetState, BudgetTerms, LimitDef, LimitInput, WindowDef } from './budget.ts';
+import {
+  type BudgetDef,
+  type BudgetState,
+  type BudgetTerms,
+  EMPTY_LIFETIME,
+  type LimitDef,
+  type LimitInput,
+  type WindowDef,
+} from './budget.ts';
 import type { BudgetPath } from './names.ts';
 import type { RateDef, RateInput } from './rate.ts';
 import { type Calendar, sameRule } from './window.ts';
@@ -42,10 +50,9 @@ export function newDef(fresh: NewBudget, terms: BudgetTerms, nowMs: number, cale
 
 /** A budget right after it was made, and nothing was charged to it. */
 export function newBudgetState(def: BudgetDef): BudgetState {
-  const lifetime = { windowNo: 0, periodMs: 0, heldMicros: 0n, settledMicros: 0n, overrunMicros: 0n };
   return {
     def,
-    counters: [lifetime],
+    counters: [EMPTY_LIFETIME],
     steps: [],
     rateLevels: [],
     alertMarks: [],

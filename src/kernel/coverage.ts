@@ -4,6 +4,7 @@ import { type Charge, stepCounts } from './charge.ts';
 import { binds, type Enforcement, isSpecial } from './enforcement.ts';
 import { type LimitRoom, limitRooms } from './headroom.ts';
 import { atLeastZero } from './money.ts';
+import { rollingRuleOf } from './window.ts';
 
 /**
  * The most that can be covered for a live hold of `heldMicros`; undefined where no limit applies. The hold itself covers, and
@@ -25,22 +26,28 @@ export function coveredLive(
 }
 
 /**
- * The most that can be covered once the hold has gone back, after `replacedMicros` of an estimate made at `lapsedMs` were taken
- * out; undefined where no limit applies. In a rolling window the estimate may have left the count by itself already.
+ * The rooms that there are for a late settlement, once `replacedMicros` of an estimate made at `lapsedMs` are taken out. From a
+ * rolling window it may have gone by itself already.
  */
-export function coveredLate(
+export function roomsOnceReplaced(
   charge: Charge,
   replacedMicros: bigint,
   lapsedMs: number,
   nowMs: number,
-): bigint | undefined {
-  return leastOf(limitRooms(charge, nowMs), (room) => {
-    const { account, budget, roomMicros, unspentMicros } = room;
-    const rolling = account.windowNo !== 0 && account.periodMs === 0;
-    const counts = !rolling || stepCounts(charge.budgets, account, lapsedMs, nowMs);
-    const leftMicros = binds(budget) ? roomMicros + toleranceMicros(room) : unspentMicros;
-    return atLeastZero(counts ? leftMicros + replacedMicros : leftMicros);
+): LimitRoom[] {
+  return limitRooms(charge, nowMs).map((room) => {
+    const rule = rollingRuleOf(room.budget.def.windows, room.account.windowNo);
+    if (rule !== undefined && !stepCounts(rule, lapsedMs, nowMs)) return room;
+    const { roomMicros, unspentMicros } = room;
+    return { ...room, roomMicros: roomMicros + replacedMicros, unspentMicros: unspentMicros + replacedMicros };
   });
+}
+
+/** The most that can be covered in such rooms, now that the hold has gone back; undefined where no limit applies. */
+export function coveredLate(rooms: readonly LimitRoom[]): bigint | undefined {
+  return leastOf(rooms, (room) =>
+    atLeastZero(binds(room.budget) ? room.roomMicros + toleranceMicros(room) : room.unspentMicros),
+  );
 }
 
 function toleranceMicros({ budget }: LimitRoom): bigint {

@@ -58,16 +58,17 @@ function renewOne(
   if (found === undefined) return reservationNotFound(state, renewal.id);
   const reservation = earlier === undefined ? found : { ...found, figures: earlier };
   const charge = reservationCharge(state, reservation, context.calendar);
+  const { figures: before } = reservation;
+  const expireMs = Math.max(before.expireMs, context.nowMs + renewal.ttlMs);
+  const moved = expireMs > before.expireMs;
+  const judging = charge.budgets.filter(binds);
   const refusal =
     leaseRefusal(state, reservation, context.nowMs) ??
     endedRefusal(state, reservation) ??
     suspendedRefusal(charge.budgets) ??
-    leaseLengthRefusal(charge.budgets.filter(binds), renewal.ttlMs) ??
-    renewalCountRefusal(charge.budgets.filter(binds), reservation);
+    leaseLengthRefusal(judging, renewal.ttlMs) ??
+    (moved ? renewalCountRefusal(judging, reservation) : undefined);
   if (refusal !== undefined) return refusal;
-  const { figures: before } = reservation;
-  const expireMs = Math.max(before.expireMs, context.nowMs + renewal.ttlMs);
-  const moved = expireMs > before.expireMs;
   const figures: ReservationFigures = {
     ...before,
     expireMs,

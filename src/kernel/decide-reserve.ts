@@ -1,5 +1,5 @@
 // Reserve: the command that asks for money, for a place among the live ones and for a share of the rates, all of it or nothing.
-import type { BudgetState } from './budget.ts';
+import type { BudgetState, Labels } from './budget.ts';
 import { effectsOf } from './charge.ts';
 import type { Reserve } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse, revisionsOf } from './decision.ts';
@@ -16,6 +16,9 @@ import { closedRefusal, suspendedRefusal } from './refuse-state.ts';
 import { type RequestedCharge, requestedCharge } from './requested-charge.ts';
 import type { ReservationFigures, Shadow } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
+
+// One for all: most reservations have none.
+const NO_LABELS: Labels = [];
 
 /**
  * Decides a Reserve: existence, suspended, closed, shape, never fits, rates, concurrency, money. Where there is no money, and the
@@ -105,11 +108,9 @@ function judge(standing: Standing, command: Reserve, context: DecideContext): Re
     minMicros: command.minMicros,
     ownHeldMicros: undefined,
     rates: judging === charge.budgets ? rates : rates.filter(({ budget }) => judging.includes(budget)),
-    slotsOf: judging,
+    entering: judging,
   };
-  return (
-    reserveShapeRefusal({ ...charge, budgets: judging }, command, context.nowMs) ?? admissionRefusal(admission, context)
-  );
+  return reserveShapeRefusal({ ...charge, budgets: judging }, command) ?? admissionRefusal(admission, context);
 }
 
 // The same judgement with every budget enforcing.
@@ -148,7 +149,7 @@ function granted(
     shadow,
     holder: command.holder,
     actingFor: command.personal?.actingFor ?? '',
-    labels: command.personal?.labels ?? [],
+    labels: command.personal?.labels ?? NO_LABELS,
     figures: newFigures(command, context, grantedMicros),
   };
   const answer = {

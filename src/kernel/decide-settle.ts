@@ -2,11 +2,19 @@
 // is covered as far as the least available over all levels reaches, and the rest is kept apart as overrun.
 import { type Charge, effectsOf, type Movement, reservationCharge } from './charge.ts';
 import type { Release, Settle } from './command.ts';
-import { coveredLate, coveredLive } from './coverage.ts';
+import { coveredLate, coveredLive, roomsOnceReplaced } from './coverage.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from './decision.ts';
 import { binds } from './enforcement.ts';
 import type { Released, Settled } from './entry.ts';
-import { availableMicros, counterRoomMicros, headroomAfter, leastBy, limitRooms, tightest } from './headroom.ts';
+import {
+  availableMicros,
+  counterRoomMicros,
+  headroomAfter,
+  headroomIn,
+  leastBy,
+  limitRooms,
+  tightest,
+} from './headroom.ts';
 import { invariant } from './invariant.ts';
 import { atLeastZero, minMicros as least } from './money.ts';
 import { labelsAfter } from './records-after.ts';
@@ -36,11 +44,13 @@ export function decideSettle(state: TreeState, command: Settle, context: DecideC
   const early = ended ?? implausible;
   if (early !== undefined) return refuse(state, command, context, early, request);
   const charge = reservationCharge(state, reservation, context.calendar);
-  const binding = tightest(charge, context.nowMs);
   const { figures } = reservation;
-  const settlement = late
-    ? settleLate(charge, figures, command, context)
-    : settleLive(figures, command, context, coveredLive(charge, binding, figures.heldMicros, context.nowMs));
+  const lateRooms = late ? roomsForLate(charge, figures, command, context) : undefined;
+  const binding = tightest(charge, context.nowMs);
+  const settlement =
+    lateRooms === undefined
+      ? settleLive(figures, command, context, coveredLive(charge, binding, figures.heldMicros, context.nowMs))
+      : settleLate(figures, command, context, coveredLate(lateRooms));
   const usedMicros = settlement.heldMicros + settlement.settledMicros + settlement.overrunMicros;
   const counterRoom = counterRoomMicros(charge, context.nowMs);
   const refusal =
@@ -57,7 +67,10 @@ export function decideSettle(state: TreeState, command: Settle, context: DecideC
     actualMicros: command.actualMicros,
     keepOpen: command.keepOpen,
     retainMicros: command.retainMicros,
-    headroom: headroomAfter(charge, context.nowMs, binding, usedMicros),
+    headroom:
+      lateRooms === undefined
+        ? headroomAfter(charge, context.nowMs, binding, usedMicros)
+        : headroomIn(lateRooms, usedMicros + (settlement.replaces?.micros ?? 0n)),
     effects: effectsOf(charge, movementOf(reservation, settlement), context.nowMs),
   };
   return changed(state, { ...reservation, labels, figures: settlement.figures }, entry);
@@ -133,22 +146,35 @@ function settleLive(
   };
 }
 
+// A part replaces as much of the estimate as it costs; the last settlement replaces what is left of it.
+function replacedMicrosOf(before: ReservationFigures, command: Settle): bigint {
+  const actualMicros = command.actualMicros ?? before.lapsedHeldMicros;
+  return command.keepOpen ? least(actualMicros, before.estimatedMicros) : before.estimatedMicros;
+}
+
+function roomsForLate(charge: Charge, before: ReservationFigures, command: Settle, { nowMs }: DecideContext) {
+  return roomsOnceReplaced(charge, replacedMicrosOf(before, command), before.endMs ?? nowMs, nowMs);
+}
+
 // The hold has gone back already. An estimate made at the lapse is taken out first, then the cost is covered as far as
 // what is available reaches.
-function settleLate(charge: Charge, before: ReservationFigures, command: Settle, context: DecideContext): Settlement {
+function settleLate(
+  before: ReservationFigures,
+  command: Settle,
+  context: DecideContext,
+  coverMicros: bigint | undefined,
+): Settlement {
   const actualMicros = command.actualMicros ?? before.lapsedHeldMicros;
-  // A part replaces as much of the estimate as it costs; the last settlement replaces what is left of it.
-  const replacedMicros = command.keepOpen ? least(actualMicros, before.estimatedMicros) : before.estimatedMicros;
+  const replacedMicros = replacedMicrosOf(before, command);
   const leftMicros = before.estimatedMicros - replacedMicros;
-  const lapsedMs = before.endMs ?? context.nowMs;
-  const coveredMicros = atMost(actualMicros, coveredLate(charge, replacedMicros, lapsedMs, context.nowMs));
+  const coveredMicros = atMost(actualMicros, coverMicros);
   const overrunMicros = actualMicros - coveredMicros;
   invariant(before.heldMicros === 0n, 'a lapsed reservation holds nothing');
   return {
     heldMicros: 0n,
     settledMicros: coveredMicros - replacedMicros,
     overrunMicros,
-    replaces: { micros: replacedMicros, atMs: lapsedMs },
+    replaces: { micros: replacedMicros, atMs: before.endMs ?? context.nowMs },
     figures: {
       ...before,
       state: command.keepOpen ? 'EXPIRED' : 'SETTLED',

@@ -219,7 +219,17 @@ export interface Alerted extends EntryBase {
 }
 
 /** Every entry. */
-export type Entry = Alerted | Granted | Extended | Settled | Released | Renewed | Graced | Expired | BudgetChange | Refused;
+export type Entry =
+  | Alerted
+  | Granted
+  | Extended
+  | Settled
+  | Released
+  | Renewed
+  | Graced
+  | Expired
+  | BudgetChange
+  | Refused;
 
 /** Name of an entry, as the journal writes it. */
 export type EntryType = Entry['type'];

@@ -4,15 +4,17 @@
 import { decideAlerts } from '../kernel/alert.ts';
 import type { Answer } from '../kernel/answer.ts';
 import { apply } from '../kernel/apply.ts';
-import type { Command } from '../kernel/command.ts';
+import type { Command, UpdateBudget } from '../kernel/command.ts';
 import { decide } from '../kernel/decide.ts';
 import { decideGrace, type LeaderGap } from '../kernel/decide-grace.ts';
 import type { DecideContext, Decision } from '../kernel/decision.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { type CachedTree, DUE_COUNT_MAX } from './cached-tree.ts';
+import { type PastNeed, type PastRead, pastOf } from './edit-past.ts';
 import { expireCommand } from './expire-command.ts';
 import type { Missing } from './missing.ts';
+import { contention } from './refusals.ts';
 
 /** A command in the lane's hands. */
 export interface Submitted {
@@ -31,8 +33,17 @@ export interface Submitted {
    * is fresh unless it is remembered. Somebody else may have written before the tree was in memory once more.
    */
   searchedFor: CachedTree | undefined;
+  /** What was read for an edit; see edit-past.ts. */
+  past?: PastRead | undefined;
   /** When it came, by the monotonic clock. */
   readonly sinceMs: number;
+}
+
+/** An edit for which the past of its budget has to be read, and those that have to wait with it. */
+export interface Pause extends PastNeed {
+  readonly item: Submitted;
+  /** The edit itself first. */
+  readonly items: readonly Submitted[];
 }
 
 /** What came of one tree's part. */
@@ -46,8 +57,10 @@ export interface TreeBatch {
   readonly parked: readonly { readonly item: Submitted; readonly missing: Missing }[];
   /** Commands that have to wait until the journal was searched for their keys. */
   readonly unsearched: readonly Submitted[];
-  /** Commands that have to wait since more lapses are due than one batch records. */
+  /** Commands that have to wait for this batch: more lapses are due than it records, or an edit has to come alone. */
   readonly deferred: readonly Submitted[];
+  /** At most one; nothing more of the tree can be decided until its past is read. Nothing was written by this batch then. */
+  readonly paused: readonly Pause[];
 }
 
 /** Thrown where a tree's own records make every decision impossible: it has to be quarantined. */
@@ -62,14 +75,37 @@ export interface BatchContext extends DecideContext {
 
 /** Decides `items` in order. Throws CorruptTreeError where the tree's records are at odds with what is decided on them. */
 export function decideTree(tree: CachedTree, items: readonly Submitted[], context: BatchContext): TreeBatch {
-  const batch: Draft = { tree, entries: [], answered: [], failed: [], parked: [], unsearched: [], deferred: [] };
+  const batch = newDraft(tree);
   const missing = tree.missingForDue(dueThroughMs(tree, context));
   if (missing !== undefined) return { ...batch, parked: items.map((item) => ({ item, missing })) };
   if (graceDue(tree, context, batch.entries) || expireDue(tree, context, batch.entries)) {
     return { ...batch, deferred: items };
   }
-  for (const item of items) decideOne(batch, item, context);
+  for (let at = 0; at < items.length; at += 1) {
+    const item = items[at] as Submitted;
+    const past = item.command.kind === 'UpdateBudget' ? pastNeeded(tree, item, item.command, context) : 'ready';
+    if (past === 'ready') decideOne(batch, item, context);
+    else if (past === 'contended') batch.answered.push({ item, answer: contention() });
+    else {
+      waitForPast(batch, items.slice(at), item, past);
+      break;
+    }
+  }
   return batch;
+}
+
+function newDraft(tree: CachedTree): Draft {
+  return { tree, entries: [], answered: [], failed: [], parked: [], unsearched: [], deferred: [], paused: [] };
+}
+
+function pastNeeded(tree: CachedTree, item: Submitted, command: UpdateBudget, context: BatchContext) {
+  return tree.missingFor(command) === undefined ? pastOf(tree.state, command, item.past, context) : 'ready';
+}
+
+// The past is read when nothing of the tree is under way any more.
+function waitForPast(batch: Draft, items: readonly Submitted[], item: Submitted, past: PastNeed): void {
+  if (batch.entries.length > 0 || batch.tree.state.isTentative) batch.deferred.push(...items);
+  else batch.paused.push({ ...past, item, items });
 }
 
 type Draft = { readonly [Key in keyof TreeBatch]: TreeBatch[Key] extends readonly (infer T)[] ? T[] : TreeBatch[Key] };
@@ -84,7 +120,7 @@ function decideOne(batch: Draft, item: Submitted, context: BatchContext): void {
   }
   let decision: Decision;
   try {
-    decision = decide(tree.state, item.command, context);
+    decision = decide(tree.state, withPast(item), context);
   } catch (error) {
     batch.failed.push({ item, error });
     return;
@@ -96,6 +132,10 @@ function decideOne(batch: Draft, item: Submitted, context: BatchContext): void {
   applyAll(tree, decision.entries, batch.entries);
   applyAll(tree, decideAlerts(tree.state, decision.entries, context), batch.entries);
   batch.answered.push({ item, answer: decision.answer });
+}
+
+function withPast({ command, past }: Submitted): Command {
+  return past === undefined || command.kind !== 'UpdateBudget' ? command : { ...command, history: past.history };
 }
 
 // Decided on the tree's records: where they are at odds with it, nothing that they say can be believed.

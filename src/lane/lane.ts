@@ -291,7 +291,9 @@ export class Lane {
   }
 
   // Commands of a batch that have to wait for something.
-  #setAside({ tree, parked, unsearched }: TreeBatch): void {
+  #setAside({ tree, parked, unsearched, paused }: TreeBatch): void {
+    // First: what else waits for records of this tree waits with it.
+    for (const pause of paused) this.cache.pause(tree.treeId, pause);
     if (parked.length > 0) {
       const missing = mergeMissing(parked.map((each) => each.missing));
       this.cache.park(

@@ -34,7 +34,7 @@ export interface PipelineParts {
 /** A batch that is decided. */
 interface Flight {
   readonly epoch: number;
-  /** Trees with something to answer or to write. */
+  /** Trees with something to answer, to write or to wait for. */
   readonly live: readonly TreeBatch[];
   readonly appends: readonly TreeAppend[];
   /** Why it can't be made ready for the store; undefined where it could. */
@@ -93,7 +93,9 @@ export class Pipeline {
   #decide(items: readonly Submitted[]): Flight | undefined {
     const { deps, decide, outcomes } = this.#parts;
     const takenMs = deps.monotonicMs();
-    const live = decide(items).filter((batch) => batch.answered.length > 0 || batch.entries.length > 0);
+    const live = decide(items).filter(
+      ({ answered, entries, deferred }) => answered.length > 0 || entries.length > 0 || deferred.length > 0,
+    );
     if (live.length === 0) return undefined;
     const epoch = deps.epoch();
     if (epoch === undefined) {

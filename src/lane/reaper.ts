@@ -1,10 +1,11 @@
 // Makes quiet trees move: looks for live reservations whose lease and grace have run out and has the lane record the
-// lapses. Writes nothing itself, and nothing depends on it: every decision records what is due in its own tree first.
+// lapses, and for budgets that close by age and are idle, and has the lane close them. Writes nothing itself, and no answer
+// about money depends on it: every decision records what is due in its own tree first.
 import type { Answer } from '../kernel/answer.ts';
-import type { Command } from '../kernel/command.ts';
-import type { TreeId } from '../kernel/names.ts';
+import type { CloseIdle, Command } from '../kernel/command.ts';
+import type { BudgetPath, TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
-import type { DueTree, Store } from '../store/port.ts';
+import type { DueTree, IdleBudget, Store } from '../store/port.ts';
 import type { Clock } from './clock.ts';
 import { expireCommand } from './expire-command.ts';
 import type { Log } from './log.ts';
@@ -41,13 +42,20 @@ export interface ReaperRound {
 }
 
 type Outcome =
-  | { readonly kind: 'done' | 'out_of_service' }
+  | { readonly kind: 'done' | 'open' | 'out_of_service' }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'fault'; readonly error: unknown };
 
 interface How {
   readonly signal: AbortSignal | undefined;
   readonly again: boolean;
+}
+
+interface Guarded {
+  /** What is logged where it fails. */
+  readonly what: string;
+  readonly again: boolean;
+  readonly work: () => Promise<Outcome>;
 }
 
 interface Poisoned {
@@ -65,7 +73,9 @@ export class Reaper {
     this.#deps = deps;
     this.#loop = new Loop({
       round: async (signal) => {
-        if (deps.isLeader()) await this.round(signal);
+        if (!deps.isLeader()) return;
+        await this.round(signal);
+        await this.closeIdle(signal);
       },
       pauseMs: () => ROUND_MS,
       failure: 'a round of the reaper failed',
@@ -96,6 +106,23 @@ export class Reaper {
     return this.#round({ signal: undefined, again: true });
   }
 
+  /** Closes budgets that have been idle for as long as they say. Leaves out trees as `round` does. Throws StoreUnavailableError. */
+  async closeIdle(signal?: AbortSignal): Promise<number> {
+    const nowMs = this.#deps.clock.nowMs();
+    let closedCount = 0;
+    let after: IdleBudget | undefined;
+    for (;;) {
+      const page = await this.#deps.store.idleBudgets(nowMs, after, PAGE_COUNT_MAX);
+      for (const outcome of await Promise.all(page.map((idle) => this.#close(idle, nowMs)))) {
+        if (outcome.kind === 'done') closedCount += 1;
+      }
+      after = page.at(-1);
+      if (page.length < PAGE_COUNT_MAX || signal?.aborted === true) break;
+    }
+    if (closedCount > 0) this.#deps.log('info', 'idle budgets were closed', { closedCount });
+    return closedCount;
+  }
+
   async #round(how: How): Promise<ReaperRound> {
     const nowMs = this.#deps.clock.nowMs();
     let treeCount = 0;
@@ -116,31 +143,46 @@ export class Reaper {
     return { treeCount, refusal, fault };
   }
 
+  #reap(treeId: TreeId, nowMs: number, { signal, again }: How): Promise<Outcome> {
+    const what = 'the lapses of a tree could not be recorded';
+    return this.#guarded(treeId, nowMs, { what, again, work: () => this.#expire(treeId, signal) });
+  }
+
+  #close({ treeId, path }: IdleBudget, nowMs: number): Promise<Outcome> {
+    const what = 'an idle budget could not be closed';
+    return this.#guarded(treeId, nowMs, { what, again: false, work: () => this.#submitClose(treeId, path) });
+  }
+
   // A tree that fails must not hide the others: it is noted and passed over for a while.
-  async #reap(treeId: TreeId, nowMs: number, { signal, again }: How): Promise<Outcome> {
+  async #guarded(treeId: TreeId, nowMs: number, { what, again, work }: Guarded): Promise<Outcome> {
     const poisoned = this.#poisoned.get(treeId);
     const passOver = poisoned !== undefined && poisoned.untilMs > nowMs;
     if (passOver && !(again && poisoned.outcome.kind === 'fault')) return poisoned.outcome;
     this.#poisoned.delete(treeId);
-    const outcome = await this.#expire(treeId, signal);
+    const outcome = await work();
     if (outcome.kind === 'fault' || outcome.kind === 'out_of_service') {
       this.#poisoned.set(treeId, { untilMs: nowMs + POISONED_MS, outcome });
     }
-    if (outcome.kind === 'fault') {
-      this.#deps.log('error', 'the lapses of a tree could not be recorded', { treeId, error: outcome.error });
-    }
+    if (outcome.kind === 'fault') this.#deps.log('error', what, { treeId, error: outcome.error });
     return outcome;
+  }
+
+  // What is not idle any more when it is decided stays open: that is no fault.
+  async #submitClose(treeId: TreeId, path: BudgetPath): Promise<Outcome> {
+    try {
+      const answer = await this.#deps.submit(closeIdleCommand(treeId, path));
+      if (answer.kind === 'refusal') return refusedOutcome(answer);
+      return { kind: answer.kind === 'budget' && answer.def.closed ? 'done' : 'open' };
+    } catch (error) {
+      return { kind: 'fault', error };
+    }
   }
 
   async #expire(treeId: TreeId, signal: AbortSignal | undefined): Promise<Outcome> {
     try {
       for (;;) {
         const answer = await this.#deps.submit(expireCommand(treeId));
-        if (answer.kind === 'refusal') {
-          return answer.reason === 'TREE_QUARANTINED'
-            ? { kind: 'out_of_service' }
-            : { kind: 'refused', refusal: answer };
-        }
+        if (answer.kind === 'refusal') return refusedOutcome(answer);
         if (answer.kind !== 'expired') throw new Error('an Expire is answered as one');
         if (!answer.more || signal?.aborted === true) return { kind: 'done' };
       }
@@ -148,4 +190,12 @@ export class Reaper {
       return { kind: 'fault', error };
     }
   }
+}
+
+function refusedOutcome(refusal: Refusal): Outcome {
+  return refusal.reason === 'TREE_QUARANTINED' ? { kind: 'out_of_service' } : { kind: 'refused', refusal };
+}
+
+function closeIdleCommand(treeId: TreeId, budget: BudgetPath): CloseIdle {
+  return { kind: 'CloseIdle', treeId, budget, actor: 'budgetd', key: undefined, personal: undefined };
 }

@@ -1,12 +1,13 @@
 // Which trees are in memory, and the loads that bring what is not. Loads run off the lane: while one is under way its
 // commands wait here and the lane goes on with others. What a load brought is taken in between two batches.
 import type { TreeId } from '../kernel/names.ts';
-import { type Loaded, type LoadRequest, type Store, StoreTimeoutError } from '../store/port.ts';
-import type { Submitted } from './batch.ts';
+import { type Loaded, type LoadRequest, type Store, StoreTimeoutError, StoreUnavailableError } from '../store/port.ts';
+import type { Pause, Submitted } from './batch.ts';
 import { CacheBounds } from './cache-bounds.ts';
 import { CachedTree } from './cached-tree.ts';
+import type { PastNeed } from './edit-past.ts';
 import { Line, longestOf } from './line.ts';
-import type { Missing } from './missing.ts';
+import { type Missing, needsOf } from './missing.ts';
 
 /** Live reservations that the first load of a tree brings at the most, those that lapse next: enough for one that is looked at
  * once, at a tenth of what a full page costs. */
@@ -41,8 +42,19 @@ interface TreeLoad {
   /** Those it was made for, then those that came meanwhile; what these miss is asked for next. */
   readonly waiting: Line<Submitted>;
   outcome: { readonly loaded: Loaded } | { readonly error: unknown } | undefined;
+  /** The edit whose past it reads. */
+  readonly edit: Edit | undefined;
+  /** The edit for which the tree is to be loaded again once this one has come back. */
+  next: Edit | undefined;
   /** What it brings was read before everything was forgotten. */
   stale: boolean;
+}
+
+/** An edit that waits until the past of its budget is read. */
+interface Edit extends PastNeed {
+  readonly item: Submitted;
+  /** Why its past can't be read. */
+  fault: { readonly error: unknown } | undefined;
 }
 
 /** What the cache works with. */
@@ -170,6 +182,20 @@ export class TreeCache {
     for (const item of items) load.waiting.push(item);
   }
 
+  /**
+   * Lets the commands of a tree wait, those that are still to come as well, until the past that an edit needs is read at the end
+   * of the tree's journal. The edit comes back first. Only while nothing of the tree is under way.
+   */
+  pause(treeId: TreeId, { item, items, budgetNo, needs }: Pause): void {
+    this.drop(treeId);
+    this.#parkedCount += items.length;
+    const edit: Edit = { item, budgetNo, needs, fault: undefined };
+    const underWay = this.#loads.get(treeId);
+    if (underWay !== undefined) underWay.next = edit;
+    const load = underWay ?? this.#start(treeId, needsOf(item.command), edit);
+    load.waiting.putFirst(items);
+  }
+
   /** The commands that wait for records of a tree; undefined where there are none. */
   lineOf(treeId: TreeId): Line<Submitted> | undefined {
     return this.#loads.get(treeId)?.waiting;
@@ -206,12 +232,20 @@ export class TreeCache {
       if (load?.outcome === undefined) continue;
       this.#loads.delete(treeId);
       const { items } = load.waiting;
+      if (load.next !== undefined && items.includes(load.next.item)) {
+        this.#start(treeId, needsOf(load.next.item.command), load.next).waiting.putFirst(items);
+        continue;
+      }
       this.#parkedCount -= items.length;
       if ('error' in load.outcome) failed.push({ items, treeId, error: load.outcome.error });
       else if (load.outcome.loaded.quarantine === undefined) {
         try {
           if (!load.stale) this.#takeIn(treeId, load.outcome.loaded, load);
-          ready.push({ treeId, items });
+          const { edit } = load;
+          const isFaulty = (item: Submitted): boolean => edit?.fault !== undefined && item === edit.item;
+          ready.push({ treeId, items: items.filter((item) => !isFaulty(item)) });
+          if (edit?.fault !== undefined)
+            failed.push({ items: items.filter(isFaulty), treeId, error: edit.fault.error });
         } catch (error) {
           failed.push({ items, treeId, error });
         }
@@ -262,11 +296,20 @@ export class TreeCache {
     this.committed(tree);
   }
 
-  #start(treeId: TreeId, asked: Missing): TreeLoad {
+  #start(treeId: TreeId, asked: Missing, edit?: Edit): TreeLoad {
     const known = this.peek(treeId);
     const withTail = known === undefined;
     const fromSeq = known?.projectedSeq ?? 0;
-    const load: TreeLoad = { asked, withTail, fromSeq, waiting: new Line(), outcome: undefined, stale: false };
+    const load: TreeLoad = {
+      asked,
+      withTail,
+      fromSeq,
+      waiting: new Line(),
+      outcome: undefined,
+      edit,
+      next: undefined,
+      stale: false,
+    };
     this.#loads.set(treeId, load);
     const leases = withTail
       ? { afterReclaimMs: Number.NEGATIVE_INFINITY, countMax: LEASE_PAGE_FIRST }
@@ -279,7 +322,8 @@ export class TreeCache {
       leases: withTail || asked.leases ? leases : undefined,
       withTail,
     };
-    this.#read(request).then(
+    const reading = edit === undefined ? this.#read(request) : this.#readWithPast(request, edit);
+    reading.then(
       (loaded) => this.#arrive(treeId, load, { loaded }),
       (error: unknown) => this.#arrive(treeId, load, { error }),
     );
@@ -293,6 +337,23 @@ export class TreeCache {
       await this.#deps.catchUp?.(request.treeId);
     }
     throw new StoreTimeoutError(`the projection of tree ${request.treeId} is too far behind to load it`);
+  }
+
+  // The tree as it is at the end of its journal, with the sums up to there. Nobody here appends to it meanwhile: once its
+  // projection is there, it stays. Where the past can't be read the tree is loaded all the same: the others go on.
+  async #readWithPast(request: LoadRequest, edit: Edit): Promise<Loaded> {
+    const readCount = (edit.item.past?.readCount ?? 0) + 1;
+    try {
+      await this.#deps.catchUp?.(request.treeId);
+      const loaded = await this.#read(request);
+      const history = await this.#deps.store.readHistory(request.treeId, edit.budgetNo, edit.needs);
+      edit.item.past = { history: history.seq === loaded.head.seq ? history : undefined, readCount };
+      return loaded;
+    } catch (error) {
+      if (error instanceof StoreUnavailableError && !(error instanceof StoreTimeoutError)) throw error;
+      edit.fault = { error };
+      return this.#read(request);
+    }
   }
 
   #arrive(treeId: TreeId, load: TreeLoad, outcome: NonNullable<TreeLoad['outcome']>): void {

@@ -189,7 +189,7 @@ export interface Store {
   /**
    * Sums up what windows of a budget have to start from, as projected; `seq` says how far that is. See WindowHistory. What a
    * live reservation has settled, and what a lapsed one settled late in parts, counts in a rolling window as if at the time
-   * of the last projected entry: no row says when it was. Late parts of one that lapsed before `fromMs` are left out.
+   * of the last projected entry: no row says when it was.
    */
   readHistory(treeId: TreeId, budgetNo: number, needs: readonly HistoryNeed[]): Promise<WindowHistory>;
   /**

@@ -21,9 +21,10 @@ export async function readHistory(
   needs: readonly HistoryNeed[],
 ): Promise<WindowHistory> {
   const stepMs = needs.map(({ rule }) => (rule.kind === 'rolling' ? rule.stepMs : undefined));
+  const untilMs = needs.map(({ rule }) => (rule.kind === 'range' ? rule.endMs : undefined));
   const rows = await client.run(
     (sql) => sql<HistoryRow[]>`SELECT * FROM budgetd.window_history(${treeId}, ${budgetNo},
-      ${scalarArray(needs.map(({ fromMs }) => fromMs))}, ${scalarArray(stepMs)})`,
+      ${scalarArray(needs.map(({ fromMs }) => fromMs))}, ${scalarArray(untilMs)}, ${scalarArray(stepMs)})`,
   );
   return { seq: Number(rows[0]?.seq ?? 0), sums: needs.map((need, i) => sumOf(need, rows[i] as HistoryRow)) };
 }

@@ -33,6 +33,7 @@ export function scheduleStore(scheduler: Scheduler, store: Store): ScheduledStor
     append: (epoch, batch) => take('append', () => store.append(epoch, batch)),
     findKeys: (treeId, digests) => take('find keys', () => store.findKeys(treeId, digests)),
     readEntries: (treeId, afterSeq, countMax) => take('read', () => store.readEntries(treeId, afterSeq, countMax)),
+    readHistory: (treeId, budgetNo, needs) => take('read history', () => store.readHistory(treeId, budgetNo, needs)),
     project: (batch) => take('project', () => store.project(batch)),
   };
 }

@@ -56,6 +56,9 @@ const ADVICE: Readonly<Record<string, string>> = {
 const OWN_HOLD_ADVICE =
   'Its own hold is in the way, so waiting does not help: ask for less (--min) or raise the limit (budgetctl top-up).';
 
+const BURST_ADVICE =
+  'It uses more at once than the rate ever holds: say less (--tokens, --tool-calls) or raise the burst (budgetctl update --rate).';
+
 const UNCAPPED_ADVICE = 'Give it a limit (--limit 10), or say --uncapped if it is meant to have none.';
 
 /** What a person can do about it, one sentence or two each, the most helpful first. */
@@ -88,6 +91,7 @@ function reasonAdvice({ reason, metadata, fields, retryAfterMs }: CallFailure): 
     return `A budget of this name exists: see budgetctl get ${joinForShell([budget])}.`;
   }
   if (reason === 'CAPACITY_HELD' && retryAfterMs === undefined) return OWN_HOLD_ADVICE;
+  if (reason === 'EXCEEDS_LIMIT' && metadata['rate_kind'] !== undefined) return BURST_ADVICE;
   if (reason === 'INVALID_FIELD' && fields.some(({ field }) => field === 'budget.uncapped')) return UNCAPPED_ADVICE;
   return ADVICE[reason];
 }

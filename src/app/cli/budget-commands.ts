@@ -11,6 +11,7 @@ import { OnExpiry } from '../../gen/budgetd/v1/limit_pb.ts';
 import { GetReservationResponseSchema, ReservationService } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { type Amount, formatAmount, parseAmount } from './amount.ts';
 import { addBoundOptions, type BoundOptions, boundAmounts, boundFields } from './bounds.ts';
+import { CallError } from './call-error.ts';
 import { unitOf } from './draw-tree.ts';
 import {
   amountArgument,
@@ -53,10 +54,22 @@ export function addBudgetCommands(program: Command, context: CommandContext): vo
   addTopUp(program, context);
 }
 
-/** Unit of the tree that a budget belongs to, read from the service. */
+/**
+ * Unit of the tree that a budget belongs to, read from the service. A budget that its first Reserve will make is not there yet:
+ * then the nearest one above it says, and where none is there the service's answer about the budget itself is thrown.
+ */
 export async function readUnit(session: Session, path: string): Promise<string> {
-  const { budget } = await session.connection.call(BudgetService.method.getBudget, { budget: path });
-  return budget === undefined ? '' : unitOf(budget);
+  let notFound: CallError | undefined;
+  for (let at = path; ; at = at.slice(0, at.lastIndexOf('/'))) {
+    try {
+      const { budget } = await session.connection.call(BudgetService.method.getBudget, { budget: at });
+      return budget === undefined ? '' : unitOf(budget);
+    } catch (error) {
+      if (!(error instanceof CallError) || error.failure.reason !== 'BUDGET_NOT_FOUND') throw notFound ?? error;
+      notFound ??= error;
+      if (!at.includes('/')) throw notFound;
+    }
+  }
 }
 
 /** The budget of a reply. The contract always sends one; a reply without it is a fault of the service. */

@@ -14,6 +14,8 @@ const AMOUNT_KEYS: ReadonlySet<string> = new Set(['available', 'requested']);
 // How the service writes amounts in its sentences, in micro-units; any other wording is left as it is.
 const LEFT_OF_AMOUNT = /^([0-9]+) of ([0-9]+) available$/;
 const AVAILABLE_AND_NEEDED = /\(available ([0-9]+), needed ([0-9]+)\)/;
+const LARGEST_AND_NEEDED = /may come to ([0-9]+), not to ([0-9]+)$/;
+const COST_AND_GRANT = /^([0-9]+) is more than ([0-9]+) times the ([0-9]+) that were granted/;
 // How it writes the rule of the names in a path.
 const SEGMENT_RULE = 'each segment must match [A-Za-z0-9_-][A-Za-z0-9._-]{0,62}';
 // Fields of a budget are options of `create`; `budget.budget` is its argument.
@@ -65,11 +67,21 @@ function headline({ message, metadata, failing, fields }: CallFailure): string {
   const { unit = '', budget, limit } = metadata;
   const named = failing.find(({ subject }) => subject === `${budget}:${limit}`);
   const whole = LEFT_OF_AMOUNT.exec(named?.description ?? '')?.[2];
-  return message.replace(AVAILABLE_AND_NEEDED, (_text, available: string, needed: string) => {
-    const left = `${formatAmount(BigInt(available), unit)} available`;
-    const of = whole === undefined ? '' : ` of ${formatAmount(BigInt(whole), unit)}`;
-    return `(${left}${of}, ${formatAmount(BigInt(needed), unit)} needed)`;
-  });
+  const amount = (micros: string): string => formatAmount(BigInt(micros), unit);
+  return message
+    .replace(AVAILABLE_AND_NEEDED, (_text, available: string, needed: string) => {
+      const of = whole === undefined ? '' : ` of ${amount(whole)}`;
+      return `(${amount(available)} available${of}, ${amount(needed)} needed)`;
+    })
+    .replace(
+      LARGEST_AND_NEEDED,
+      (_text, max: string, needed: string) => `may come to ${amount(max)}, not to ${amount(needed)}`,
+    )
+    .replace(
+      COST_AND_GRANT,
+      (_text, cost: string, factor: string, grant: string) =>
+        `${amount(cost)} is more than ${factor} times the ${amount(grant)} that were granted`,
+    );
 }
 
 function unitOf(failure: CallFailure): string {

@@ -231,6 +231,41 @@ describe('reserve and settle', () => {
     });
   });
 
+  it('ask the nearest budget above for the unit of one that does not exist yet', async () => {
+    const known = new Set(['acme', 'acme/triage']);
+    fake.answer(BudgetService.method.getBudget, ({ budget }) => {
+      if (known.has(budget)) return { budget: acme };
+      throw new Refuse(status.NOT_FOUND, 'BUDGET_NOT_FOUND', `no budget ${budget}`, { metadata: { budget } });
+    });
+    fake.answer(ReservationService.method.reserve, () => ({ reservation: reservation(), availability }));
+    expect(await run('reserve', 'acme/triage/run-7/step', '0.3 USD')).toMatchObject({ exitCode: 0 });
+    expect(await run('reserve', 'acme/triage/run-7', '0.3 INR')).toMatchObject({ exitCode: 2 });
+    const nowhere = await run('reserve', 'other/run', '0.3 USD');
+    expect(nowhere).toMatchObject({ exitCode: 5 });
+    expect(nowhere.stderr).toContain('no budget other/run');
+  });
+
+  it('tell the amounts of a refusal in units', async () => {
+    const metadata = { budget: 'acme', unit: 'USD', available: '200000', requested: '300000' };
+    const told = async (reason: string, message: string): Promise<string> => {
+      fake.answer(ReservationService.method.settle, () => {
+        throw new Refuse(status.FAILED_PRECONDITION, reason, message, { metadata });
+      });
+      return (await run('settle', ID, '0.3')).stderr.split('\n')[0] ?? '';
+    };
+    expect(await told('MAX_RESERVATION_EXCEEDED', 'one reservation on acme may come to 200000, not to 300000')).toBe(
+      'MAX_RESERVATION_EXCEEDED: one reservation on acme may come to 0.2 USD, not to 0.3 USD',
+    );
+    expect(
+      await told(
+        'IMPLAUSIBLE_AMOUNT',
+        '300000 is more than 1000 times the 2 that were granted; confirm it if it is right',
+      ),
+    ).toBe(
+      'IMPLAUSIBLE_AMOUNT: 0.3 USD is more than 1000 times the 0.000002 USD that were granted; confirm it if it is right',
+    );
+  });
+
   it('stand by an amount only where told to', async () => {
     fake.answer(ReservationService.method.settle, () => ({ reservation: reservation(), availability }));
     await run('settle', ID, '512');
