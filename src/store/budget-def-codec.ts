@@ -13,6 +13,7 @@ import {
   templateMember,
   templateOf,
 } from './budget-terms-codec.ts';
+import { alertAtOf, enforcementMembers, enforcementOf } from './enforcement-codec.ts';
 import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
 import { ruleFields, ruleOf } from './window-codec.ts';
 
@@ -25,7 +26,8 @@ export function budgetDefText(def: BudgetDef): string {
     `"windows":[${def.windows.map(windowText).join(',')}],"limits":[${def.limits.map(limitText).join(',')}],` +
     `"limitNoMax":${def.limitNoMax},"windowNoMax":${def.windowNoMax},` +
     `${rates.length === 0 ? '' : `"rates":[${rates.join(',')}],`}"rateNoMax":${def.rateNoMax}${shapeMember(def.shape)},` +
-    `"onExpiry":"${def.onExpiry}","overrun":"${def.overrun}"${templateMember(def.childTemplate)},` +
+    `"onExpiry":"${def.onExpiry}","overrun":"${def.overrun}"${enforcementMembers(def.enforcement, def.alertAt)}` +
+    `${templateMember(def.childTemplate)},` +
     `"suspended":${def.suspended},"closed":${def.closed},"revision":${def.revision},` +
     `"createMs":${def.createMs},"updateMs":${def.updateMs}}`
   );
@@ -54,6 +56,8 @@ export function budgetDefOf(value: unknown): BudgetDef {
     shape: shapeOf(def['shape']),
     onExpiry: onExpiryOf(def['onExpiry']),
     overrun: overrunOf(def['overrun']),
+    enforcement: enforcementOf(def['enforcement']),
+    alertAt: alertAtOf(def['alertAt']),
     childTemplate: templateOf(def['childTemplate']),
     suspended: def['suspended'] === true,
     closed: def['closed'] === true,

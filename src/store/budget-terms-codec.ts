@@ -2,6 +2,7 @@
 // may hold templates. Beside budget-def-codec because a definition and a template share all of it.
 import type { BudgetTerms, LimitInput, OnExpiry, OverrunPolicy, Shape } from '../kernel/budget.ts';
 import type { RateInput, RateKind } from '../kernel/rate.ts';
+import { alertAtOf, enforcementMembers, enforcementOf } from './enforcement-codec.ts';
 import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
 import { CorruptJournalError } from './port.ts';
 import { ruleFields, ruleOf } from './window-codec.ts';
@@ -21,7 +22,8 @@ function termsText(terms: BudgetTerms): string {
   return (
     `{"kind":${quote(terms.budgetKind)},"uncapped":${terms.uncapped},"limits":[${limits.join(',')}]` +
     `${rates.length === 0 ? '' : `,"rates":[${rates.join(',')}]`}${shapeMember(terms.shape)},` +
-    `"onExpiry":"${terms.onExpiry}","overrun":"${terms.overrun}"${templateMember(terms.childTemplate)}}`
+    `"onExpiry":"${terms.onExpiry}","overrun":"${terms.overrun}"` +
+    `${enforcementMembers(terms.enforcement, terms.alertAt)}${templateMember(terms.childTemplate)}}`
   );
 }
 
@@ -35,6 +37,8 @@ function termsOf(value: unknown): BudgetTerms {
     shape: shapeOf(terms['shape']),
     onExpiry: onExpiryOf(terms['onExpiry']),
     overrun: overrunOf(terms['overrun']),
+    enforcement: enforcementOf(terms['enforcement']),
+    alertAt: alertAtOf(terms['alertAt']),
     childTemplate: templateOf(terms['childTemplate']),
   };
 }

@@ -2,7 +2,9 @@
 // integer is CorruptJournalError. Personal fields come from the side table; erased ones are empty.
 import type { Account, Counter, Labels } from '../kernel/budget.ts';
 import type { CommandKind } from '../kernel/command.ts';
+import { PRIORITY_DEFAULT } from '../kernel/enforcement.ts';
 import type {
+  Alert,
   BudgetChange,
   Effect,
   Entry,
@@ -20,6 +22,7 @@ import type { BudgetPath, ReservationId } from '../kernel/names.ts';
 import type { Reason } from '../kernel/refusal.ts';
 import { budgetDefOf } from './budget-def-codec.ts';
 import { ENTRY_VERSION } from './encode-entry.ts';
+import { priorityOf, shadowOf } from './enforcement-codec.ts';
 import { figuresOf } from './figures-codec.ts';
 import {
   accountsOf,
@@ -105,6 +108,8 @@ export function decodeEntry(value: unknown, context: DecodeContext): Entry {
       return { ...base, type, lapses: arrayOf(raw['lapses']).map((lapse) => lapseOf(lapse, context)) };
     case 'Refused':
       return { ...base, type, ...refusedOf(raw) };
+    case 'Alerted':
+      return { ...base, type, alerts: arrayOf(raw['alerts']).map(alertOf) };
     case 'BudgetCreated':
     case 'BudgetUpdated':
     case 'BudgetSuspended':
@@ -155,6 +160,9 @@ function grantOf(raw: Raw, { atMs, personal }: Pick<Entry, 'atMs' | 'personal'>,
       unit: stringOf(raw['unit']),
       accounts,
       createMs: raw['createMs'] === undefined ? atMs : integerOf(raw['createMs']),
+      priority: raw['priority'] === undefined ? PRIORITY_DEFAULT : priorityOf(raw['priority']),
+      alternative: raw['alternative'] === undefined ? '' : stringOf(raw['alternative']),
+      shadow: raw['shadow'] === undefined ? undefined : shadowOf(raw['shadow']),
       holder: raw['holder'] === undefined ? '' : stringOf(raw['holder']),
       actingFor: personal?.actingFor ?? '',
       labels: personal?.labels ?? [],
@@ -214,6 +222,21 @@ function refusedOf(raw: Raw) {
     holder: stringOf(raw['holder']),
     revisions: revisionsOf(raw['rev']),
     refusal: refusalOf(raw['refusal']),
+  };
+}
+
+function alertOf(value: unknown): Alert {
+  const alert = objectOf(value);
+  return {
+    budgetNo: integerOf(alert['budgetNo']),
+    budget: stringOf(alert['budget']),
+    limitNo: integerOf(alert['limitNo']),
+    limit: stringOf(alert['limit']),
+    periodMs: integerOf(alert['periodMs']),
+    percent: integerOf(alert['percent']),
+    usedMicros: amountOf(alert['used']),
+    amountMicros: amountOf(alert['amount']),
+    exhaustMs: alert['exhaustMs'] === undefined ? undefined : integerOf(alert['exhaustMs']),
   };
 }
 

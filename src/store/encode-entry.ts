@@ -1,10 +1,13 @@
 // Journal entries to JSON text: compact, readable in psql, and the same bytes for the same entry. Personal fields never
 // get into it; their commitment does. Names: v format version, by actor, fig figures (figures-codec), rev budget number
 // and revision in pairs, room headroom (amount, budget, limit), fx effects (held, settled, overrun, active, accounts), rates
-// levels (budget, rate, level), opening counters (window, period, held, settled, overrun). What is rare is left out.
-
+// levels (budget, rate, level), opening counters (window, period, held, settled, overrun), shadow what enforcement would have
+// said (mode, reason, budget). What is rare is left out.
 import type { Account, Counter } from '../kernel/budget.ts';
+import { PRIORITY_DEFAULT } from '../kernel/enforcement.ts';
 import type {
+  Alert,
+  Alerted,
   BudgetChange,
   Effect,
   Entry,
@@ -20,6 +23,7 @@ import type {
   Settled,
 } from '../kernel/entry.ts';
 import { budgetDefText } from './budget-def-codec.ts';
+import { shadowText } from './enforcement-codec.ts';
 import { figuresText } from './figures-codec.ts';
 import { accountsText, amountText, levelText, optionalAmountText, quote } from './json-text.ts';
 import { refusalText } from './refusal-codec.ts';
@@ -55,6 +59,8 @@ function bodyText(entry: Entry): string {
       return expiredText(entry);
     case 'Refused':
       return refusedText(entry);
+    case 'Alerted':
+      return alertedText(entry);
     default:
       return budgetChangeText(entry);
   }
@@ -67,6 +73,9 @@ function grantedText(entry: Granted): string {
     `"accounts":${accountsText(r.accounts)},` +
     (r.createMs === entry.atMs ? '' : `"createMs":${r.createMs},`) +
     (r.holder === '' ? '' : `"holder":${quote(r.holder)},`) +
+    (r.priority === PRIORITY_DEFAULT ? '' : `"priority":"${r.priority}",`) +
+    (r.alternative === '' ? '' : `"alternative":${quote(r.alternative)},`) +
+    (r.shadow === undefined ? '' : `"shadow":${shadowText(r.shadow)},`) +
     (r.also.length === 0 ? '' : `"also":[${r.also.map(quote).join(',')}],`) +
     (entry.rateMoves.length === 0 ? '' : `"rates":[${entry.rateMoves.map(rateMoveText).join(',')}],`) +
     `"fig":${figuresText(r.figures)},"min":${amountText(entry.minMicros)},"rev":${revisionsText(entry.revisions)},` +
@@ -138,6 +147,19 @@ function refusedText(entry: Refused): string {
     `"command":"${entry.command}","budget":${quote(entry.budget)},"id":${quote(entry.id)},` +
     `"max":${optionalAmountText(entry.maxMicros)},"min":${optionalAmountText(entry.minMicros)},` +
     `"holder":${quote(entry.holder)},"rev":${revisionsText(entry.revisions)},"refusal":${refusalText(entry.refusal)}`
+  );
+}
+
+function alertedText(entry: Alerted): string {
+  return `"alerts":[${entry.alerts.map(alertText).join(',')}]`;
+}
+
+function alertText(alert: Alert): string {
+  const { budgetNo, budget, limitNo, limit, periodMs, percent, usedMicros, amountMicros, exhaustMs } = alert;
+  return (
+    `{"budgetNo":${budgetNo},"budget":${quote(budget)},"limitNo":${limitNo},"limit":${quote(limit)},` +
+    `"periodMs":${periodMs},"percent":${percent},"used":${amountText(usedMicros)},"amount":${amountText(amountMicros)}` +
+    `${exhaustMs === undefined ? '' : `,"exhaustMs":${exhaustMs}`}}`
   );
 }
 

@@ -1,7 +1,10 @@
 // Entries for tests of the store: a small tree and what happens in it, right in figures and effects, built without the
 // kernel so that a store test fails only for the store's sake.
 import { type Account, type BudgetDef, type Labels, NO_SHAPE } from '../../src/kernel/budget.ts';
+import { ENFORCED, PRIORITY_DEFAULT } from '../../src/kernel/enforcement.ts';
 import type {
+  Alert,
+  Alerted,
   BudgetChange,
   Entry,
   EntryPersonal,
@@ -78,6 +81,8 @@ export function definition(
     shape: NO_SHAPE,
     onExpiry: 'release',
     overrun: 'record',
+    enforcement: ENFORCED,
+    alertAt: [],
     childTemplate: undefined,
     suspended: false,
     closed: false,
@@ -153,6 +158,9 @@ export function granted(
       unit: 'USD',
       accounts,
       createMs: common.atMs ?? START_MS + common.seq,
+      priority: PRIORITY_DEFAULT,
+      alternative: '',
+      shadow: undefined,
       holder: budget.holder ?? 'worker',
       actingFor: common.personal?.actingFor ?? '',
       labels: common.personal?.labels ?? [],
@@ -258,6 +266,24 @@ export function expired(
       },
     ],
   };
+}
+
+/** Limits reached shares of their amounts: each is a budget's number, a limit's number, a period and a percentage. */
+export function alerted(common: Common, ...marks: readonly (readonly [number, number, number, number])[]): Alerted {
+  const alerts = marks.map(
+    ([budgetNo, limitNo, periodMs, percent]): Alert => ({
+      budgetNo,
+      budget: 'acme',
+      limitNo,
+      limit: 'lifetime',
+      periodMs,
+      percent,
+      usedMicros: BigInt(percent),
+      amountMicros: 100n,
+      exhaustMs: undefined,
+    }),
+  );
+  return { ...base(common), type: 'Alerted', alerts };
 }
 
 /** Root, team and run, with entries 1 to 3. */

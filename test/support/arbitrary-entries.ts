@@ -13,7 +13,10 @@ import {
   type Shape,
   type WindowDef,
 } from '../../src/kernel/budget.ts';
+import { ENFORCED, type Enforcement, PRIORITIES } from '../../src/kernel/enforcement.ts';
 import type {
+  Alert,
+  Alerted,
   BudgetChange,
   Effect,
   Entry,
@@ -35,8 +38,8 @@ import type {
 import { MICROS_MAX } from '../../src/kernel/money.ts';
 import type { BudgetPath, ReservationId } from '../../src/kernel/names.ts';
 import type { RateDef, RateInput } from '../../src/kernel/rate.ts';
-import type { Refusal } from '../../src/kernel/refusal.ts';
-import type { ReservationFigures } from '../../src/kernel/reservation.ts';
+import type { Reason, Refusal } from '../../src/kernel/refusal.ts';
+import type { ReservationFigures, Shadow } from '../../src/kernel/reservation.ts';
 import type { WindowRule } from '../../src/kernel/window.ts';
 
 const TIME_MS_MAX = 4_102_444_800_000;
@@ -119,6 +122,14 @@ function entryOf<T extends Entry>(type: T['type'], rest: fc.Arbitrary<Omit<T, ke
 
 const change = { id, figures, headroom, effects };
 
+const mode = fc.constantFrom('observe' as const, 'warn' as const, 'soft' as const, 'enforce' as const);
+const priority = fc.constantFrom(...PRIORITIES);
+const shadow: fc.Arbitrary<Shadow> = fc.record({
+  mode,
+  reason: fc.constantFrom<Reason[]>('BUDGET_EXHAUSTED', 'CAPACITY_HELD', 'RATE_LIMITED'),
+  budget: path,
+});
+
 // The reservation of a grant has the personal fields of its entry, and its effects mostly share its accounts.
 const granted = entryOf<Granted>(
   'Granted',
@@ -135,6 +146,9 @@ const granted = entryOf<Granted>(
       unit: text,
       accounts,
       createMs: timeMs,
+      priority,
+      alternative: fc.oneof(fc.constant(''), text),
+      shadow: fc.option(shadow, { nil: undefined }),
       holder: text,
       actingFor: fc.constant(''),
       labels: fc.constant([]),
@@ -230,7 +244,18 @@ const shape: fc.Arbitrary<Shape> = fc.oneof(
     closeAfterMs: optionalCount,
   }),
 );
+const enforcement: fc.Arbitrary<Enforcement> = fc.oneof(
+  fc.constant(ENFORCED),
+  fc.record({
+    mode,
+    toleranceMicros: micros,
+    onExhaustion: fc.constantFrom('block' as const, 'degrade' as const),
+    kept: fc.array(fc.record({ priority, micros }), { maxLength: 3 }),
+  }),
+);
 const policies = {
+  enforcement,
+  alertAt: fc.array(fc.integer({ min: 1, max: 1_000 }), { maxLength: 3 }),
   onExpiry: fc.constantFrom('release' as const, 'charge' as const, 'charge_started' as const),
   overrun: fc.constantFrom('record' as const, 'reject' as const),
 };
@@ -341,8 +366,31 @@ const refused = entryOf<Refused>(
     refusal,
   }),
 );
+const alert: fc.Arbitrary<Alert> = fc.record({
+  budgetNo: count,
+  budget: path,
+  limitNo: count,
+  limit: text,
+  periodMs: timeMs,
+  percent: count,
+  usedMicros: micros,
+  amountMicros: micros,
+  exhaustMs: fc.option(count, { nil: undefined }),
+});
+const alerted = entryOf<Alerted>('Alerted', fc.record({ alerts: fc.array(alert, { maxLength: 3 }) }));
 
 /** Any entry. Cloned, since fast-check's records have no prototype at times, and ours always have one. */
 export const arbitraryEntry: fc.Arbitrary<Entry> = fc
-  .oneof<fc.Arbitrary<Entry>[]>(granted, extended, settled, released, renewed, graced, expired, budgetChange, refused)
+  .oneof<fc.Arbitrary<Entry>[]>(
+    granted,
+    extended,
+    settled,
+    released,
+    renewed,
+    graced,
+    expired,
+    budgetChange,
+    refused,
+    alerted,
+  )
   .map((entry) => structuredClone(entry));

@@ -2,6 +2,7 @@
 // understood would be counted wrongly. What comes back as it was is the property in entry-codec.test.ts.
 import { describe, expect, it } from 'vitest';
 import { NO_SHAPE } from '../../../src/kernel/budget.ts';
+import { ENFORCED } from '../../../src/kernel/enforcement.ts';
 import { rollingRule } from '../../../src/kernel/window.ts';
 import { budgetDefOf, budgetDefText } from '../../../src/store/budget-def-codec.ts';
 import { CorruptJournalError } from '../../../src/store/port.ts';
@@ -15,6 +16,13 @@ const def = definition(1, 't', undefined, {
   ],
   rates: [{ no: 1, kind: 'tokens', count: 1_000, perMs: 60_000, burst: 1_000 }],
   shape: { ...NO_SHAPE, maxActive: 3 },
+  enforcement: {
+    mode: 'soft',
+    toleranceMicros: 5n,
+    onExhaustion: 'degrade',
+    kept: [{ priority: 'critical', micros: 7n }],
+  },
+  alertAt: [50, 90],
   childTemplate: {
     budgetKind: 'run',
     uncapped: false,
@@ -23,14 +31,21 @@ const def = definition(1, 't', undefined, {
     shape: NO_SHAPE,
     onExpiry: 'release',
     overrun: 'record',
+    enforcement: { ...ENFORCED, mode: 'observe' },
+    alertAt: [],
     childTemplate: undefined,
   },
 });
 
 it('a plain definition leaves out what it does not have', () => {
   const text = budgetDefText(definition(1, 't', undefined));
-  for (const name of ['rates"', 'shape', 'childTemplate', 'topUp', 'firstPeriodMs']) expect(text).not.toContain(name);
-  expect(budgetDefOf(JSON.parse(text))).toStrictEqual(definition(1, 't', undefined));
+  for (const name of ['rates"', 'shape', 'childTemplate', 'topUp', 'firstPeriodMs', 'enforcement', 'alertAt']) {
+    expect(text).not.toContain(name);
+  }
+  const plain = budgetDefOf(JSON.parse(text));
+  expect(plain).toStrictEqual(definition(1, 't', undefined));
+  // By identity: the usual case is known by it.
+  expect(plain.enforcement).toBe(ENFORCED);
 });
 
 describe('a definition is refused where', () => {
@@ -41,6 +56,11 @@ describe('a definition is refused where', () => {
     ['a rate counts what nobody knows', '"kind":"tokens"', '"kind":"tokenz"'],
     ['a bound is no whole number', '"maxActive":3', '"maxActive":3.5'],
     ['a policy is unknown', '"overrun":"record"', '"overrun":"recorded"'],
+    ['a mode is unknown', '"mode":"soft"', '"mode":"mild"'],
+    ['a mode is missing', '"mode":"soft",', ''],
+    ['what happens on exhaustion is unknown', '"onExhaustion":"degrade"', '"onExhaustion":"queue"'],
+    ['capacity is kept for nobody known', '"priority":"critical"', '"priority":"vital"'],
+    ['a share that is told of is no whole number', '"alertAt":[50,90]', '"alertAt":[50.5,90]'],
     ['a template has a window that is unknown', '"kind":"range"', '"kind":"ranges"'],
     ['a first period is no time', '"firstPeriodMs":1767196800000', '"firstPeriodMs":"now"'],
   ])('%s', (_, good, bad) => {

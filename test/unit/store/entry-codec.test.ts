@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Released } from '../../../src/kernel/entry.ts';
+import type { Granted, Released } from '../../../src/kernel/entry.ts';
 import { InvariantError } from '../../../src/kernel/invariant.ts';
 import { decodeEntries, encodeEntries, rowHash } from '../../../src/store/entry-codec.ts';
 import { amountOf, amountText, levelOf, levelText, quote } from '../../../src/store/json-text.ts';
@@ -62,13 +62,13 @@ describe('entries', () => {
     ]);
   });
 
-  it('of a usual grant are as short as before there were windows, rates and further budgets', () => {
+  it('of a usual grant are as short as before there were windows, rates, further budgets, priorities and modes', () => {
     const figures = '["ACTIVE",5,5,5,0,0,0,0,0,65000,70000,60000]';
     const text =
       '[{"v":1,"seq":1,"at":5,"type":"Granted","by":"a","id":"r000000001","budgetNo":1,"budget":"t","unit":"USD",' +
       `"accounts":[1,0,0],"fig":${figures},"min":5,"rev":[1,1],"room":[null,"",""],"fx":[[5,0,0,1]]}]`;
     const entries = decodeEntries(text, erased);
-    expect(entries[0]).toMatchObject({ rateMoves: [], reservation: { also: [], figures: { renewalCount: 0 } } });
+    expect(entries[0]).toMatchObject({ rateMoves: [], reservation: { also: [], priority: 'normal' } });
     expect(encodeEntries(entries)).toBe(text);
   });
 
@@ -87,6 +87,23 @@ describe('entries', () => {
       expect(each[1]?.accounts).toBe(first?.[1]?.accounts);
     }
     expect(first?.[0]?.accounts).toHaveLength(2);
+  });
+
+  it('of a grant out of the ordinary say so', () => {
+    const special = fc
+      .sample(arbitraryEntry, { numRuns: 200, seed: 1 })
+      .find(({ type }) => type === 'Granted') as Granted;
+    const shadow = { mode: 'warn', reason: 'CAPACITY_HELD', budget: 'acme' } as const;
+    const reservation = { ...special.reservation, priority: 'critical' as const, alternative: 'small', shadow };
+    const text = encodeEntries([{ ...special, reservation }]);
+    expect(text).toContain('"priority":"critical","alternative":"small","shadow":["warn","CAPACITY_HELD","acme"]');
+    for (const [good, bad] of [
+      ['"critical"', '"vital"'],
+      ['["warn"', '["mild"'],
+      ['"alternative":"small"', '"alternative":1'],
+    ] as const) {
+      expect(() => decodeEntries(text.replace(good, bad), erased)).toThrow(CorruptJournalError);
+    }
   });
 
   it.each([
