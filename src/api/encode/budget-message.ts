@@ -8,7 +8,9 @@ import { atLeastZero } from '../../kernel/money.ts';
 import { etagOf } from './etag.ts';
 import { availabilityMessage, labelsMap } from './reservation-message.ts';
 import {
+  alertAtMessage,
   EXPIRIES,
+  enforcementMessage,
   limitMessage,
   OVERRUNS,
   RATE_KINDS,
@@ -56,26 +58,46 @@ function limitsOf({ limits, windows }: BudgetDef): Limit[] {
   });
 }
 
-/** A budget as of its answer. */
-export function budgetMessage(answer: BudgetAnswer): Budget {
-  const { def, lifetime } = answer;
+/** What the definition alone says; what depends on more is unset. */
+export function definitionMessage(def: BudgetDef): Budget {
   return {
     $typeName: 'budgetd.v1.Budget',
     budget: def.path,
     kind: def.kind,
     owner: def.owner,
-    labels: labelsMap(answer.labels),
+    labels: {},
     unit: def.unit,
     uncapped: def.uncapped,
     limits: limitsOf(def),
     onExpiry: EXPIRIES[def.onExpiry],
-    state: stateOf(answer),
-    suspendedBy: answer.suspendedBy,
-    closedBy: answer.closedBy,
+    state: BudgetState.UNSPECIFIED,
+    suspendedBy: '',
+    closedBy: '',
     revision: BigInt(def.revision),
     etag: etagOf(def.revision),
     createTime: timestampFromMs(def.createMs),
     updateTime: timestampFromMs(def.updateMs),
+    balances: [],
+    rates: def.rates.map(rateMessage),
+    shape: shapeMessage(def.shape),
+    overrun: OVERRUNS[def.overrun],
+    childTemplate: def.childTemplate && templateMessage(def.childTemplate),
+    rateStandings: [],
+    openChildren: 0n,
+    enforcement: enforcementMessage(def.enforcement),
+    alertAt: alertAtMessage(def.alertAt),
+  };
+}
+
+/** A budget as of its answer. */
+export function budgetMessage(answer: BudgetAnswer): Budget {
+  const { def, lifetime } = answer;
+  return {
+    ...definitionMessage(def),
+    labels: labelsMap(answer.labels),
+    state: stateOf(answer),
+    suspendedBy: answer.suspendedBy,
+    closedBy: answer.closedBy,
     balances: answer.standings.map(balanceMessage),
     totals: {
       $typeName: 'budgetd.v1.Totals',
@@ -85,10 +107,6 @@ export function budgetMessage(answer: BudgetAnswer): Budget {
       activeReservations: BigInt(answer.activeCount),
     },
     availability: availabilityMessage(answer.headroom, def.unit),
-    rates: def.rates.map(rateMessage),
-    shape: shapeMessage(def.shape),
-    overrun: OVERRUNS[def.overrun],
-    childTemplate: def.childTemplate && templateMessage(def.childTemplate),
     rateStandings: answer.rates.map(standingMessage),
     openChildren: BigInt(answer.openChildCount),
   };

@@ -1,12 +1,17 @@
 // Reservations on the wire. Messages are written as plain literals: on the hot path that costs a tenth of building them
 // by reflection, and the compiler still demands every field.
 import type { Availability } from '../../gen/budgetd/v1/limit_pb.ts';
-import { Outcome, type Reservation, ReservationState } from '../../gen/budgetd/v1/reservation_pb.ts';
+import { Outcome, type Reservation, ReservationState, type Shadow } from '../../gen/budgetd/v1/reservation_pb.ts';
 import type { ReservationAnswer } from '../../kernel/answer.ts';
 import type { Labels } from '../../kernel/budget.ts';
 import type { Headroom } from '../../kernel/entry.ts';
 import { publicReservationId, type TreeId } from '../../kernel/names.ts';
-import type { Outcome as KernelOutcome, Reservation as KernelReservation } from '../../kernel/reservation.ts';
+import type {
+  Outcome as KernelOutcome,
+  Reservation as KernelReservation,
+  Shadow as KernelShadow,
+} from '../../kernel/reservation.ts';
+import { MODES, PRIORITIES } from './terms-message.ts';
 import { timestampFromMs } from './time.ts';
 
 /** Outcomes on the wire. */
@@ -51,7 +56,14 @@ export function reservationMessage(treeId: TreeId, reservation: KernelReservatio
     releaseReason: figures.releaseReason,
     unit: reservation.unit,
     also: [...reservation.also],
+    priority: PRIORITIES[reservation.priority],
+    alternative: reservation.alternative,
+    shadow: reservation.shadow && shadowMessage(reservation.shadow),
   };
+}
+
+function shadowMessage({ mode, reason, budget }: KernelShadow): Shadow {
+  return { $typeName: 'budgetd.v1.Shadow', mode: MODES[mode], reason, budget };
 }
 
 /** What is available, and which limit binds. */

@@ -1,6 +1,17 @@
 // Terms of budgets on the wire: windows, limits, rates, bounds and templates. What was read can be sent back as it is.
 import { CalendarUnit, type Limit, OnExpiry, type Window } from '../../gen/budgetd/v1/limit_pb.ts';
-import { type BudgetTemplate, OverrunPolicy, type Rate, RateKind, type Shape } from '../../gen/budgetd/v1/terms_pb.ts';
+import {
+  type AlertAt,
+  type BudgetTemplate,
+  type Enforcement,
+  Mode,
+  OnExhaustion,
+  OverrunPolicy,
+  Priority,
+  type Rate,
+  RateKind,
+  type Shape,
+} from '../../gen/budgetd/v1/terms_pb.ts';
 import type {
   BudgetTerms,
   OnExpiry as KernelOnExpiry,
@@ -8,6 +19,12 @@ import type {
   Shape as KernelShape,
   LimitInput,
 } from '../../kernel/budget.ts';
+import type {
+  Enforcement as KernelEnforcement,
+  Mode as KernelMode,
+  OnExhaustion as KernelOnExhaustion,
+  Priority as KernelPriority,
+} from '../../kernel/enforcement.ts';
 import type { RateKind as KernelRateKind, RateInput } from '../../kernel/rate.ts';
 import type { CalendarUnit as KernelUnit, WindowRule } from '../../kernel/window.ts';
 import { durationFromMs, timestampFromMs } from './time.ts';
@@ -30,6 +47,27 @@ export const RATE_KINDS: Readonly<Record<KernelRateKind, RateKind>> = {
   requests: RateKind.REQUESTS,
   tokens: RateKind.TOKENS,
   tool_calls: RateKind.TOOL_CALLS,
+};
+
+/** Modes on the wire. */
+export const MODES: Readonly<Record<KernelMode, Mode>> = {
+  observe: Mode.OBSERVE,
+  warn: Mode.WARN,
+  soft: Mode.SOFT,
+  enforce: Mode.ENFORCE,
+};
+
+/** Classes of urgency on the wire. */
+export const PRIORITIES: Readonly<Record<KernelPriority, Priority>> = {
+  background: Priority.BACKGROUND,
+  normal: Priority.NORMAL,
+  interactive: Priority.INTERACTIVE,
+  critical: Priority.CRITICAL,
+};
+
+const EXHAUSTIONS: Readonly<Record<KernelOnExhaustion, OnExhaustion>> = {
+  block: OnExhaustion.BLOCK,
+  degrade: OnExhaustion.DEGRADE,
 };
 
 const UNITS: Readonly<Record<KernelUnit, CalendarUnit>> = {
@@ -101,6 +139,26 @@ export function shapeMessage(shape: KernelShape): Shape | undefined {
   };
 }
 
+/** How limits are applied; always said. */
+export function enforcementMessage({ mode, toleranceMicros, onExhaustion, kept }: KernelEnforcement): Enforcement {
+  return {
+    $typeName: 'budgetd.v1.Enforcement',
+    mode: MODES[mode],
+    toleranceMicros,
+    onExhaustion: EXHAUSTIONS[onExhaustion],
+    kept: kept.map(({ priority, micros }) => ({
+      $typeName: 'budgetd.v1.Kept',
+      priority: PRIORITIES[priority],
+      micros,
+    })),
+  };
+}
+
+/** Shares that are told of; always said. */
+export function alertAtMessage(percents: readonly number[]): AlertAt {
+  return { $typeName: 'budgetd.v1.AlertAt', percent: [...percents] };
+}
+
 /** A template with those inside it. */
 export function templateMessage(terms: BudgetTerms): BudgetTemplate {
   return {
@@ -112,6 +170,8 @@ export function templateMessage(terms: BudgetTerms): BudgetTemplate {
     shape: shapeMessage(terms.shape),
     onExpiry: EXPIRIES[terms.onExpiry],
     overrun: OVERRUNS[terms.overrun],
+    enforcement: enforcementMessage(terms.enforcement),
+    alertAt: alertAtMessage(terms.alertAt),
     childTemplate: terms.childTemplate && templateMessage(terms.childTemplate),
   };
 }

@@ -14,7 +14,9 @@ import { type ApiRefusal, invalidFields } from '../api-refusal.ts';
 import { commandKey, frameText, frameValue } from '../command-key.ts';
 import { parseEtag } from '../encode/etag.ts';
 import { personalFields } from '../personal-fields.ts';
+import { checkAlertAt } from './alert-at.ts';
 import { checkUnit, frameBudget, refuseOutputOnly } from './budget-fields.ts';
+import { checkEnforcementFields, ENFORCEMENT_FIELDS } from './enforcement.ts';
 import { checkOnExpiry, checkOverrun } from './enums.ts';
 import { checkLabels } from './labels.ts';
 import { checkLimitName, checkLimits } from './limits.ts';
@@ -61,17 +63,25 @@ function maskedFields(problems: Problems, stated: Budget, mask: ReadonlySet<stri
     uncapped: has('uncapped') ? stated.uncapped : undefined,
     limits: has('limits') ? checkLimits(problems, 'budget.limits', stated.limits) : undefined,
     rates: has('rates') ? checkRates(problems, 'budget.rates', stated.rates) : undefined,
-    shape: checkShapeFields(problems, 'budget.shape', stated.shape, maskedBounds(mask)),
+    shape: checkShapeFields(problems, 'budget.shape', stated.shape, masked(mask, 'shape', SHAPE_FIELDS)),
     onExpiry: has('on_expiry') ? checkOnExpiry(problems, 'budget.on_expiry', stated.onExpiry) : undefined,
     overrun: has('overrun') ? checkOverrun(problems, 'budget.overrun', stated.overrun) : undefined,
+    enforcement: checkEnforcementFields(
+      problems,
+      'budget.enforcement',
+      stated.enforcement,
+      masked(mask, 'enforcement', ENFORCEMENT_FIELDS),
+    ),
+    alertAt: has('alert_at') ? checkAlertAt(problems, 'budget.alert_at', stated.alertAt) : undefined,
     childTemplate: has('child_template')
       ? { to: checkTemplate(problems, 'budget.child_template', stated.childTemplate) }
       : undefined,
   };
 }
 
-function maskedBounds(mask: ReadonlySet<string>): readonly string[] {
-  return mask.has('shape') ? SHAPE_FIELDS : SHAPE_FIELDS.filter((name) => mask.has(`shape.${name}`));
+// Fields of a message in the budget: all of them where the mask names it whole.
+function masked(mask: ReadonlySet<string>, whole: string, fields: readonly string[]): readonly string[] {
+  return mask.has(whole) ? fields : fields.filter((name) => mask.has(`${whole}.${name}`));
 }
 
 const MASKABLE: ReadonlySet<string> = new Set([
@@ -86,6 +96,9 @@ const MASKABLE: ReadonlySet<string> = new Set([
   'on_expiry',
   'overrun',
   'child_template',
+  'enforcement',
+  ...ENFORCEMENT_FIELDS.map((name) => `enforcement.${name}`),
+  'alert_at',
 ]);
 
 function checkMask(problems: Problems, paths: readonly string[]): ReadonlySet<string> {

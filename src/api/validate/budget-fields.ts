@@ -1,6 +1,8 @@
 // Fields of a Budget message as Create and Update take them.
 import type { Budget } from '../../gen/budgetd/v1/budget_pb.ts';
 import { frameText, frameValue } from '../command-key.ts';
+import { frameAlertAt } from './alert-at.ts';
+import { frameEnforcement } from './enforcement.ts';
 import { frameLimits } from './limits.ts';
 import type { Problems } from './problems.ts';
 import { frameRates } from './rates.ts';
@@ -50,6 +52,8 @@ export function frameBudget(budget: Budget): string {
     frameRates(budget.rates) +
     frameShape(budget.shape) +
     frameValue('overrun', budget.overrun === 0 ? undefined : budget.overrun) +
+    frameEnforcement(budget.enforcement) +
+    frameAlertAt(budget.alertAt) +
     frameTemplate(budget.childTemplate)
   );
 }

@@ -2,8 +2,15 @@
 // something else than the caller asked.
 import { CalendarUnit as CalendarUnitValue, OnExpiry as OnExpiryValue } from '../../gen/budgetd/v1/limit_pb.ts';
 import { Outcome as OutcomeValue, ReservationState as StateValue } from '../../gen/budgetd/v1/reservation_pb.ts';
-import { OverrunPolicy as OverrunValue, RateKind as RateKindValue } from '../../gen/budgetd/v1/terms_pb.ts';
+import {
+  Mode as ModeValue,
+  OnExhaustion as OnExhaustionValue,
+  OverrunPolicy as OverrunValue,
+  Priority as PriorityValue,
+  RateKind as RateKindValue,
+} from '../../gen/budgetd/v1/terms_pb.ts';
 import type { OnExpiry, OverrunPolicy } from '../../kernel/budget.ts';
+import type { Mode, OnExhaustion, Priority } from '../../kernel/enforcement.ts';
 import type { RateKind } from '../../kernel/rate.ts';
 import type { Outcome, ReservationState } from '../../kernel/reservation.ts';
 import type { CalendarUnit } from '../../kernel/window.ts';
@@ -37,6 +44,25 @@ const RATE_KINDS: ReadonlyMap<number, RateKind> = new Map([
   [RateKindValue.REQUESTS, 'requests'],
   [RateKindValue.TOKENS, 'tokens'],
   [RateKindValue.TOOL_CALLS, 'tool_calls'],
+]);
+
+const MODES: ReadonlyMap<number, Mode> = new Map([
+  [ModeValue.OBSERVE, 'observe'],
+  [ModeValue.WARN, 'warn'],
+  [ModeValue.SOFT, 'soft'],
+  [ModeValue.ENFORCE, 'enforce'],
+]);
+
+const EXHAUSTIONS: ReadonlyMap<number, OnExhaustion> = new Map([
+  [OnExhaustionValue.BLOCK, 'block'],
+  [OnExhaustionValue.DEGRADE, 'degrade'],
+]);
+
+const PRIORITIES: ReadonlyMap<number, Priority> = new Map([
+  [PriorityValue.BACKGROUND, 'background'],
+  [PriorityValue.NORMAL, 'normal'],
+  [PriorityValue.INTERACTIVE, 'interactive'],
+  [PriorityValue.CRITICAL, 'critical'],
 ]);
 
 const STATES: ReadonlyMap<number, ReservationState> = new Map([
@@ -82,6 +108,26 @@ export function checkCalendarUnit(problems: Problems, field: string, value: numb
 /** What a rate counts, which must be said. */
 export function checkRateKind(problems: Problems, field: string, value: number): RateKind | undefined {
   return checkSaid(problems, field, value, RATE_KINDS);
+}
+
+/** How far a budget's word binds; ENFORCE where not said. */
+export function checkMode(problems: Problems, field: string, value: number): Mode {
+  return checkEnum(problems, field, value, MODES) ?? 'enforce';
+}
+
+/** What a budget without room does; BLOCK where not said. */
+export function checkOnExhaustion(problems: Problems, field: string, value: number): OnExhaustion {
+  return checkEnum(problems, field, value, EXHAUSTIONS) ?? 'block';
+}
+
+/** How urgent work is; NORMAL where not said. */
+export function checkPriority(problems: Problems, field: string, value: number): Priority {
+  return checkEnum(problems, field, value, PRIORITIES) ?? 'normal';
+}
+
+/** A class of urgency, which must be said. */
+export function checkSaidPriority(problems: Problems, field: string, value: number): Priority | undefined {
+  return checkSaid(problems, field, value, PRIORITIES);
 }
 
 /** A state to list; undefined: any. */

@@ -14,8 +14,9 @@ import { type ApiRefusal, invalidFields } from '../api-refusal.ts';
 import { commandKey, frameText, frameValue } from '../command-key.ts';
 import { personalFields } from '../personal-fields.ts';
 import { checkAlso, frameAlso } from './also.ts';
+import { checkAlternatives, frameAlternatives } from './alternatives.ts';
 import { frameDuration } from './durations.ts';
-import { checkOutcome } from './enums.ts';
+import { checkOutcome, checkPriority } from './enums.ts';
 import { checkLabels } from './labels.ts';
 import { checkTtl } from './lease.ts';
 import {
@@ -54,6 +55,8 @@ export function reserveCommand(request: ReserveRequest, origin: CommandOrigin): 
   const also = checkAlso(problems, 'also', request.also, budget);
   const tokens = checkUse(problems, 'tokens', request.tokens);
   const toolCalls = checkUse(problems, 'tool_calls', request.toolCalls);
+  const priority = checkPriority(problems, 'priority', request.priority);
+  const alternatives = checkAlternatives(problems, 'alternatives', request.alternatives, request.maxMicros);
   const holder = checkText(problems, 'holder', request.holder);
   const actingFor = checkText(problems, 'acting_for', request.actingFor);
   const labels = checkLabels(problems, 'labels', request.labels);
@@ -66,7 +69,9 @@ export function reserveCommand(request: ReserveRequest, origin: CommandOrigin): 
     frameText('holder', holder) +
     frameAlso(also) +
     frameValue('tokens', request.tokens) +
-    frameValue('tool_calls', request.toolCalls);
+    frameValue('tool_calls', request.toolCalls) +
+    frameValue('priority', request.priority === 0 ? undefined : request.priority) +
+    frameAlternatives(alternatives);
   return {
     kind: 'Reserve',
     treeId: treeOf(budget),
@@ -81,6 +86,8 @@ export function reserveCommand(request: ReserveRequest, origin: CommandOrigin): 
     also,
     tokens,
     toolCalls,
+    priority,
+    alternatives,
     holder,
     dryRun,
   };

@@ -4,6 +4,8 @@ import type { Budget } from '../../gen/budgetd/v1/budget_pb.ts';
 import type { BudgetTemplate } from '../../gen/budgetd/v1/terms_pb.ts';
 import type { BudgetTerms } from '../../kernel/budget.ts';
 import { frameText, frameValue } from '../command-key.ts';
+import { checkAlertAt, frameAlertAt } from './alert-at.ts';
+import { checkEnforcement, frameEnforcement } from './enforcement.ts';
 import { checkOnExpiry, checkOverrun } from './enums.ts';
 import { checkLimits, frameLimits } from './limits.ts';
 import type { Problems } from './problems.ts';
@@ -45,6 +47,8 @@ function termsAt(problems: Problems, prefix: string, stated: Budget | BudgetTemp
     shape: checkShape(problems, `${prefix}shape`, stated.shape),
     onExpiry: checkOnExpiry(problems, `${prefix}on_expiry`, stated.onExpiry),
     overrun: checkOverrun(problems, `${prefix}overrun`, stated.overrun),
+    enforcement: checkEnforcement(problems, `${prefix}enforcement`, stated.enforcement),
+    alertAt: checkAlertAt(problems, `${prefix}alert_at`, stated.alertAt),
     childTemplate: templateAt(problems, `${prefix}child_template`, stated.childTemplate, nesting + 1),
   };
 }
@@ -72,6 +76,8 @@ export function frameTemplate(template: BudgetTemplate | undefined): string {
     frameShape(template.shape) +
     frameValue('on_expiry', template.onExpiry === 0 ? undefined : template.onExpiry) +
     frameValue('overrun', template.overrun === 0 ? undefined : template.overrun) +
+    frameEnforcement(template.enforcement) +
+    frameAlertAt(template.alertAt) +
     frameTemplate(template.childTemplate);
   return frameText('template', `${framed}.`);
 }

@@ -4,7 +4,9 @@
 import { ReservationState } from '../../gen/budgetd/v1/reservation_pb.ts';
 import type { ReservationAnswer } from '../../kernel/answer.ts';
 import { publicReservationId } from '../../kernel/names.ts';
+import type { Shadow } from '../../kernel/reservation.ts';
 import { OUTCOMES } from '../encode/reservation-message.ts';
+import { MODES, PRIORITIES } from '../encode/terms-message.ts';
 import type { ReverseWriter } from './reverse-writer.ts';
 
 const MS_PER_SECOND = 1_000;
@@ -42,7 +44,13 @@ const RESERVATION = {
   releaseReason: bytes(21),
   unit: bytes(22),
   also: bytes(23),
+  priority: varint(24),
+  alternative: bytes(25),
+  shadow: bytes(26),
 };
+
+/** Field numbers of Shadow. */
+const SHADOW = { mode: varint(1), reason: bytes(2), budget: bytes(3) };
 
 /** Field numbers of Availability. */
 const AVAILABILITY = { availableMicros: varint(1), budget: bytes(2), limit: bytes(3), unit: bytes(4) };
@@ -63,6 +71,9 @@ export function writeReply(writer: ReverseWriter, answer: ReservationAnswer): vo
 
 function writeReservation(writer: ReverseWriter, { treeId, reservation, dryRun }: ReservationAnswer): void {
   const { figures } = reservation;
+  if (reservation.shadow !== undefined) writeShadow(writer, reservation.shadow);
+  writer.text(RESERVATION.alternative, reservation.alternative);
+  writer.number(RESERVATION.priority, PRIORITIES[reservation.priority]);
   for (let i = reservation.also.length - 1; i >= 0; i--) writer.textSet(RESERVATION.also, reservation.also[i] ?? '');
   writer.text(RESERVATION.unit, reservation.unit);
   writer.text(RESERVATION.releaseReason, figures.releaseReason);
@@ -88,6 +99,14 @@ function writeReservation(writer: ReverseWriter, { treeId, reservation, dryRun }
   if (!dryRun) writer.number(RESERVATION.state, ReservationState[figures.state]);
   writer.text(RESERVATION.budget, reservation.budget);
   if (!dryRun) writer.text(RESERVATION.reservationId, publicReservationId(treeId, reservation.id));
+}
+
+function writeShadow(writer: ReverseWriter, { mode, reason, budget }: Shadow): void {
+  const end = writer.length;
+  writer.text(SHADOW.budget, budget);
+  writer.text(SHADOW.reason, reason);
+  writer.number(SHADOW.mode, MODES[mode]);
+  writer.close(RESERVATION.shadow, end);
 }
 
 // A map's entry has its key and its value, empty or not.

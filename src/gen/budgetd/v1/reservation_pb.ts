@@ -8,6 +8,8 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Availability } from "./limit_pb.ts";
 import { file_budgetd_v1_limit } from "./limit_pb.ts";
+import type { Mode, Priority } from "./terms_pb.ts";
+import { file_budgetd_v1_terms } from "./terms_pb.ts";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Status } from "../../google/rpc/status_pb.ts";
@@ -18,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file budgetd/v1/reservation.proto.
  */
 export const file_budgetd_v1_reservation: GenFile = /*@__PURE__*/
-  fileDesc("ChxidWRnZXRkL3YxL3Jlc2VydmF0aW9uLnByb3RvEgpidWRnZXRkLnYxIscFCgtSZXNlcnZhdGlvbhIWCg5yZXNlcnZhdGlvbl9pZBgBIAEoCRIOCgZidWRnZXQYAiABKAkSKwoFc3RhdGUYAyABKA4yHC5idWRnZXRkLnYxLlJlc2VydmF0aW9uU3RhdGUSGAoQcmVxdWVzdGVkX21pY3JvcxgEIAEoAxIWCg5ncmFudGVkX21pY3JvcxgFIAEoAxITCgtoZWxkX21pY3JvcxgGIAEoAxIWCg5zZXR0bGVkX21pY3JvcxgHIAEoAxIXCg9yZWxlYXNlZF9taWNyb3MYCCABKAMSFgoOb3ZlcnJ1bl9taWNyb3MYCSABKAMSLwoLY3JlYXRlX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZW5ld19hZnRlchgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGxhdGUYDiABKAgSEQoJZXN0aW1hdGVkGA8gASgIEg8KB3N0YXJ0ZWQYECABKAgSDgoGaG9sZGVyGBEgASgJEhIKCmFjdGluZ19mb3IYEiABKAkSMwoGbGFiZWxzGBMgAygLMiMuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbi5MYWJlbHNFbnRyeRIkCgdvdXRjb21lGBQgASgOMhMuYnVkZ2V0ZC52MS5PdXRjb21lEhYKDnJlbGVhc2VfcmVhc29uGBUgASgJEgwKBHVuaXQYFiABKAkSDAoEYWxzbxgXIAMoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIqkDCg5SZXNlcnZlUmVxdWVzdBIOCgZidWRnZXQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEhcKCm1heF9taWNyb3MYAyABKANIAIgBARIXCgptaW5fbWljcm9zGAQgASgDSAGIAQESJgoDdHRsGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg4KBmhvbGRlchgGIAEoCRISCgphY3RpbmdfZm9yGAcgASgJEjYKBmxhYmVscxgIIAMoCzImLmJ1ZGdldGQudjEuUmVzZXJ2ZVJlcXVlc3QuTGFiZWxzRW50cnkSFQoNdmFsaWRhdGVfb25seRgJIAEoCBIMCgRhbHNvGAogAygJEhMKBnRva2VucxgLIAEoA0gCiAEBEhcKCnRvb2xfY2FsbHMYDCABKANIA4gBARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg0KC19tYXhfbWljcm9zQg0KC19taW5fbWljcm9zQgkKB190b2tlbnNCDQoLX3Rvb2xfY2FsbHMibwoPUmVzZXJ2ZVJlc3BvbnNlEiwKC3Jlc2VydmF0aW9uGAEgASgLMhcuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbhIuCgxhdmFpbGFiaWxpdHkYAiABKAsyGC5idWRnZXRkLnYxLkF2YWlsYWJpbGl0eSKQAQoNRXh0ZW5kUmVxdWVzdBIWCg5yZXNlcnZhdGlvbl9pZBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSFwoKYWRkX21pY3JvcxgDIAEoA0gAiAEBEhcKCm1pbl9taWNyb3MYBCABKANIAYgBAUINCgtfYWRkX21pY3Jvc0INCgtfbWluX21pY3JvcyJuCg5FeHRlbmRSZXNwb25zZRIsCgtyZXNlcnZhdGlvbhgBIAEoCzIXLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb24SLgoMYXZhaWxhYmlsaXR5GAIgASgLMhguYnVkZ2V0ZC52MS5BdmFpbGFiaWxpdHkiDgoMVXNhZ2VVbmtub3duIvkCCg1TZXR0bGVSZXF1ZXN0EhYKDnJlc2VydmF0aW9uX2lkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRIXCg1hY3R1YWxfbWljcm9zGAMgASgDSAASMQoNdXNhZ2VfdW5rbm93bhgEIAEoCzIYLmJ1ZGdldGQudjEuVXNhZ2VVbmtub3duSAASEQoJa2VlcF9vcGVuGAUgASgIEhoKDXJldGFpbl9taWNyb3MYBiABKANIAYgBARIkCgdvdXRjb21lGAcgASgOMhMuYnVkZ2V0ZC52MS5PdXRjb21lEjUKBmxhYmVscxgIIAMoCzIlLmJ1ZGdldGQudjEuU2V0dGxlUmVxdWVzdC5MYWJlbHNFbnRyeRIWCg5jb25maXJtX2Ftb3VudBgJIAEoCBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgYKBGNvc3RCEAoOX3JldGFpbl9taWNyb3MibgoOU2V0dGxlUmVzcG9uc2USLAoLcmVzZXJ2YXRpb24YASABKAsyFy5idWRnZXRkLnYxLlJlc2VydmF0aW9uEi4KDGF2YWlsYWJpbGl0eRgCIAEoCzIYLmJ1ZGdldGQudjEuQXZhaWxhYmlsaXR5IlEKDlJlbGVhc2VSZXF1ZXN0EhYKDnJlc2VydmF0aW9uX2lkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRIOCgZyZWFzb24YAyABKAkibwoPUmVsZWFzZVJlc3BvbnNlEiwKC3Jlc2VydmF0aW9uGAEgASgLMhcuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbhIuCgxhdmFpbGFiaWxpdHkYAiABKAsyGC5idWRnZXRkLnYxLkF2YWlsYWJpbGl0eSJ4CgxSZW5ld1JlcXVlc3QSFgoOcmVzZXJ2YXRpb25faWQYASABKAkSJgoDdHRsGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg8KB3N0YXJ0ZWQYAyABKAgSFwoPaWRlbXBvdGVuY3lfa2V5GAQgASgJIm0KDVJlbmV3UmVzcG9uc2USLAoLcmVzZXJ2YXRpb24YASABKAsyFy5idWRnZXRkLnYxLlJlc2VydmF0aW9uEi4KDGF2YWlsYWJpbGl0eRgCIAEoCzIYLmJ1ZGdldGQudjEuQXZhaWxhYmlsaXR5Ij8KEUJhdGNoUmVuZXdSZXF1ZXN0EioKCHJlbmV3YWxzGAEgAygLMhguYnVkZ2V0ZC52MS5SZW5ld1JlcXVlc3QiQwoSQmF0Y2hSZW5ld1Jlc3BvbnNlEi0KB3Jlc3VsdHMYASADKAsyHC5idWRnZXRkLnYxLkJhdGNoUmVuZXdSZXN1bHQibwoQQmF0Y2hSZW5ld1Jlc3VsdBIsCgdyZW5ld2VkGAEgASgLMhkuYnVkZ2V0ZC52MS5SZW5ld1Jlc3BvbnNlSAASIwoFZXJyb3IYAiABKAsyEi5nb29nbGUucnBjLlN0YXR1c0gAQggKBnJlc3VsdCIvChVHZXRSZXNlcnZhdGlvblJlcXVlc3QSFgoOcmVzZXJ2YXRpb25faWQYASABKAkidgoWR2V0UmVzZXJ2YXRpb25SZXNwb25zZRIsCgtyZXNlcnZhdGlvbhgBIAEoCzIXLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb24SLgoMYXZhaWxhYmlsaXR5GAIgASgLMhguYnVkZ2V0ZC52MS5BdmFpbGFiaWxpdHkijQEKF0xpc3RSZXNlcnZhdGlvbnNSZXF1ZXN0Eg4KBmJ1ZGdldBgBIAEoCRIrCgVzdGF0ZRgCIAEoDjIcLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb25TdGF0ZRIOCgZob2xkZXIYAyABKAkSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkiYgoYTGlzdFJlc2VydmF0aW9uc1Jlc3BvbnNlEi0KDHJlc2VydmF0aW9ucxgBIAMoCzIXLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIj4KDlNlc3Npb25SZXF1ZXN0EiwKCGNvbW1hbmRzGAEgAygLMhouYnVkZ2V0ZC52MS5TZXNzaW9uQ29tbWFuZCLQAgoOU2Vzc2lvbkNvbW1hbmQSEgoKY29tbWFuZF9pZBgBIAEoBBItCgdyZXNlcnZlGAIgASgLMhouYnVkZ2V0ZC52MS5SZXNlcnZlUmVxdWVzdEgAEisKBmV4dGVuZBgDIAEoCzIZLmJ1ZGdldGQudjEuRXh0ZW5kUmVxdWVzdEgAEisKBnNldHRsZRgEIAEoCzIZLmJ1ZGdldGQudjEuU2V0dGxlUmVxdWVzdEgAEi0KB3JlbGVhc2UYBSABKAsyGi5idWRnZXRkLnYxLlJlbGVhc2VSZXF1ZXN0SAASKQoFcmVuZXcYBiABKAsyGC5idWRnZXRkLnYxLlJlbmV3UmVxdWVzdEgAEjwKD2dldF9yZXNlcnZhdGlvbhgHIAEoCzIhLmJ1ZGdldGQudjEuR2V0UmVzZXJ2YXRpb25SZXF1ZXN0SABCCQoHY29tbWFuZCI9Cg9TZXNzaW9uUmVzcG9uc2USKgoHcmVzdWx0cxgBIAMoCzIZLmJ1ZGdldGQudjEuU2Vzc2lvblJlc3VsdCL5AgoNU2Vzc2lvblJlc3VsdBISCgpjb21tYW5kX2lkGAEgASgEEiMKBWVycm9yGAIgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXNIABIuCgdyZXNlcnZlGAMgASgLMhsuYnVkZ2V0ZC52MS5SZXNlcnZlUmVzcG9uc2VIABIsCgZleHRlbmQYBCABKAsyGi5idWRnZXRkLnYxLkV4dGVuZFJlc3BvbnNlSAASLAoGc2V0dGxlGAUgASgLMhouYnVkZ2V0ZC52MS5TZXR0bGVSZXNwb25zZUgAEi4KB3JlbGVhc2UYBiABKAsyGy5idWRnZXRkLnYxLlJlbGVhc2VSZXNwb25zZUgAEioKBXJlbmV3GAcgASgLMhkuYnVkZ2V0ZC52MS5SZW5ld1Jlc3BvbnNlSAASPQoPZ2V0X3Jlc2VydmF0aW9uGAggASgLMiIuYnVkZ2V0ZC52MS5HZXRSZXNlcnZhdGlvblJlc3BvbnNlSABCCAoGcmVzdWx0KrEBChBSZXNlcnZhdGlvblN0YXRlEiEKHVJFU0VSVkFUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASHAoYUkVTRVJWQVRJT05fU1RBVEVfQUNUSVZFEAESHQoZUkVTRVJWQVRJT05fU1RBVEVfU0VUVExFRBACEh4KGlJFU0VSVkFUSU9OX1NUQVRFX1JFTEVBU0VEEAMSHQoZUkVTRVJWQVRJT05fU1RBVEVfRVhQSVJFRBAEKmQKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEhUKEU9VVENPTUVfU1VDQ0VFREVEEAESEgoOT1VUQ09NRV9GQUlMRUQQAhIVChFPVVRDT01FX0NBTkNFTExFRBADMqkFChJSZXNlcnZhdGlvblNlcnZpY2USQgoHUmVzZXJ2ZRIaLmJ1ZGdldGQudjEuUmVzZXJ2ZVJlcXVlc3QaGy5idWRnZXRkLnYxLlJlc2VydmVSZXNwb25zZRI/CgZFeHRlbmQSGS5idWRnZXRkLnYxLkV4dGVuZFJlcXVlc3QaGi5idWRnZXRkLnYxLkV4dGVuZFJlc3BvbnNlEj8KBlNldHRsZRIZLmJ1ZGdldGQudjEuU2V0dGxlUmVxdWVzdBoaLmJ1ZGdldGQudjEuU2V0dGxlUmVzcG9uc2USQgoHUmVsZWFzZRIaLmJ1ZGdldGQudjEuUmVsZWFzZVJlcXVlc3QaGy5idWRnZXRkLnYxLlJlbGVhc2VSZXNwb25zZRI8CgVSZW5ldxIYLmJ1ZGdldGQudjEuUmVuZXdSZXF1ZXN0GhkuYnVkZ2V0ZC52MS5SZW5ld1Jlc3BvbnNlEksKCkJhdGNoUmVuZXcSHS5idWRnZXRkLnYxLkJhdGNoUmVuZXdSZXF1ZXN0Gh4uYnVkZ2V0ZC52MS5CYXRjaFJlbmV3UmVzcG9uc2USVwoOR2V0UmVzZXJ2YXRpb24SIS5idWRnZXRkLnYxLkdldFJlc2VydmF0aW9uUmVxdWVzdBoiLmJ1ZGdldGQudjEuR2V0UmVzZXJ2YXRpb25SZXNwb25zZRJdChBMaXN0UmVzZXJ2YXRpb25zEiMuYnVkZ2V0ZC52MS5MaXN0UmVzZXJ2YXRpb25zUmVxdWVzdBokLmJ1ZGdldGQudjEuTGlzdFJlc2VydmF0aW9uc1Jlc3BvbnNlEkYKB1Nlc3Npb24SGi5idWRnZXRkLnYxLlNlc3Npb25SZXF1ZXN0GhsuYnVkZ2V0ZC52MS5TZXNzaW9uUmVzcG9uc2UoATABYgZwcm90bzM", [file_budgetd_v1_limit, file_google_protobuf_duration, file_google_protobuf_timestamp, file_google_rpc_status]);
+  fileDesc("ChxidWRnZXRkL3YxL3Jlc2VydmF0aW9uLnByb3RvEgpidWRnZXRkLnYxIqgGCgtSZXNlcnZhdGlvbhIWCg5yZXNlcnZhdGlvbl9pZBgBIAEoCRIOCgZidWRnZXQYAiABKAkSKwoFc3RhdGUYAyABKA4yHC5idWRnZXRkLnYxLlJlc2VydmF0aW9uU3RhdGUSGAoQcmVxdWVzdGVkX21pY3JvcxgEIAEoAxIWCg5ncmFudGVkX21pY3JvcxgFIAEoAxITCgtoZWxkX21pY3JvcxgGIAEoAxIWCg5zZXR0bGVkX21pY3JvcxgHIAEoAxIXCg9yZWxlYXNlZF9taWNyb3MYCCABKAMSFgoOb3ZlcnJ1bl9taWNyb3MYCSABKAMSLwoLY3JlYXRlX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZW5ld19hZnRlchgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGxhdGUYDiABKAgSEQoJZXN0aW1hdGVkGA8gASgIEg8KB3N0YXJ0ZWQYECABKAgSDgoGaG9sZGVyGBEgASgJEhIKCmFjdGluZ19mb3IYEiABKAkSMwoGbGFiZWxzGBMgAygLMiMuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbi5MYWJlbHNFbnRyeRIkCgdvdXRjb21lGBQgASgOMhMuYnVkZ2V0ZC52MS5PdXRjb21lEhYKDnJlbGVhc2VfcmVhc29uGBUgASgJEgwKBHVuaXQYFiABKAkSDAoEYWxzbxgXIAMoCRImCghwcmlvcml0eRgYIAEoDjIULmJ1ZGdldGQudjEuUHJpb3JpdHkSEwoLYWx0ZXJuYXRpdmUYGSABKAkSIgoGc2hhZG93GBogASgLMhIuYnVkZ2V0ZC52MS5TaGFkb3caLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJICgZTaGFkb3cSHgoEbW9kZRgBIAEoDjIQLmJ1ZGdldGQudjEuTW9kZRIOCgZyZWFzb24YAiABKAkSDgoGYnVkZ2V0GAMgASgJIkQKC0FsdGVybmF0aXZlEg0KBWxhYmVsGAEgASgJEhcKCm1heF9taWNyb3MYAiABKANIAIgBAUINCgtfbWF4X21pY3JvcyKABAoOUmVzZXJ2ZVJlcXVlc3QSDgoGYnVkZ2V0GAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRIXCgptYXhfbWljcm9zGAMgASgDSACIAQESFwoKbWluX21pY3JvcxgEIAEoA0gBiAEBEiYKA3R0bBgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIOCgZob2xkZXIYBiABKAkSEgoKYWN0aW5nX2ZvchgHIAEoCRI2CgZsYWJlbHMYCCADKAsyJi5idWRnZXRkLnYxLlJlc2VydmVSZXF1ZXN0LkxhYmVsc0VudHJ5EhUKDXZhbGlkYXRlX29ubHkYCSABKAgSDAoEYWxzbxgKIAMoCRITCgZ0b2tlbnMYCyABKANIAogBARIXCgp0b29sX2NhbGxzGAwgASgDSAOIAQESJgoIcHJpb3JpdHkYDSABKA4yFC5idWRnZXRkLnYxLlByaW9yaXR5Ei0KDGFsdGVybmF0aXZlcxgOIAMoCzIXLmJ1ZGdldGQudjEuQWx0ZXJuYXRpdmUaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUINCgtfbWF4X21pY3Jvc0INCgtfbWluX21pY3Jvc0IJCgdfdG9rZW5zQg0KC190b29sX2NhbGxzIm8KD1Jlc2VydmVSZXNwb25zZRIsCgtyZXNlcnZhdGlvbhgBIAEoCzIXLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb24SLgoMYXZhaWxhYmlsaXR5GAIgASgLMhguYnVkZ2V0ZC52MS5BdmFpbGFiaWxpdHkikAEKDUV4dGVuZFJlcXVlc3QSFgoOcmVzZXJ2YXRpb25faWQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEhcKCmFkZF9taWNyb3MYAyABKANIAIgBARIXCgptaW5fbWljcm9zGAQgASgDSAGIAQFCDQoLX2FkZF9taWNyb3NCDQoLX21pbl9taWNyb3MibgoORXh0ZW5kUmVzcG9uc2USLAoLcmVzZXJ2YXRpb24YASABKAsyFy5idWRnZXRkLnYxLlJlc2VydmF0aW9uEi4KDGF2YWlsYWJpbGl0eRgCIAEoCzIYLmJ1ZGdldGQudjEuQXZhaWxhYmlsaXR5Ig4KDFVzYWdlVW5rbm93biL5AgoNU2V0dGxlUmVxdWVzdBIWCg5yZXNlcnZhdGlvbl9pZBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSFwoNYWN0dWFsX21pY3JvcxgDIAEoA0gAEjEKDXVzYWdlX3Vua25vd24YBCABKAsyGC5idWRnZXRkLnYxLlVzYWdlVW5rbm93bkgAEhEKCWtlZXBfb3BlbhgFIAEoCBIaCg1yZXRhaW5fbWljcm9zGAYgASgDSAGIAQESJAoHb3V0Y29tZRgHIAEoDjITLmJ1ZGdldGQudjEuT3V0Y29tZRI1CgZsYWJlbHMYCCADKAsyJS5idWRnZXRkLnYxLlNldHRsZVJlcXVlc3QuTGFiZWxzRW50cnkSFgoOY29uZmlybV9hbW91bnQYCSABKAgaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIGCgRjb3N0QhAKDl9yZXRhaW5fbWljcm9zIm4KDlNldHRsZVJlc3BvbnNlEiwKC3Jlc2VydmF0aW9uGAEgASgLMhcuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbhIuCgxhdmFpbGFiaWxpdHkYAiABKAsyGC5idWRnZXRkLnYxLkF2YWlsYWJpbGl0eSJRCg5SZWxlYXNlUmVxdWVzdBIWCg5yZXNlcnZhdGlvbl9pZBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSDgoGcmVhc29uGAMgASgJIm8KD1JlbGVhc2VSZXNwb25zZRIsCgtyZXNlcnZhdGlvbhgBIAEoCzIXLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb24SLgoMYXZhaWxhYmlsaXR5GAIgASgLMhguYnVkZ2V0ZC52MS5BdmFpbGFiaWxpdHkieAoMUmVuZXdSZXF1ZXN0EhYKDnJlc2VydmF0aW9uX2lkGAEgASgJEiYKA3R0bBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIPCgdzdGFydGVkGAMgASgIEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCSJtCg1SZW5ld1Jlc3BvbnNlEiwKC3Jlc2VydmF0aW9uGAEgASgLMhcuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbhIuCgxhdmFpbGFiaWxpdHkYAiABKAsyGC5idWRnZXRkLnYxLkF2YWlsYWJpbGl0eSI/ChFCYXRjaFJlbmV3UmVxdWVzdBIqCghyZW5ld2FscxgBIAMoCzIYLmJ1ZGdldGQudjEuUmVuZXdSZXF1ZXN0IkMKEkJhdGNoUmVuZXdSZXNwb25zZRItCgdyZXN1bHRzGAEgAygLMhwuYnVkZ2V0ZC52MS5CYXRjaFJlbmV3UmVzdWx0Im8KEEJhdGNoUmVuZXdSZXN1bHQSLAoHcmVuZXdlZBgBIAEoCzIZLmJ1ZGdldGQudjEuUmVuZXdSZXNwb25zZUgAEiMKBWVycm9yGAIgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXNIAEIICgZyZXN1bHQiLwoVR2V0UmVzZXJ2YXRpb25SZXF1ZXN0EhYKDnJlc2VydmF0aW9uX2lkGAEgASgJInYKFkdldFJlc2VydmF0aW9uUmVzcG9uc2USLAoLcmVzZXJ2YXRpb24YASABKAsyFy5idWRnZXRkLnYxLlJlc2VydmF0aW9uEi4KDGF2YWlsYWJpbGl0eRgCIAEoCzIYLmJ1ZGdldGQudjEuQXZhaWxhYmlsaXR5Io0BChdMaXN0UmVzZXJ2YXRpb25zUmVxdWVzdBIOCgZidWRnZXQYASABKAkSKwoFc3RhdGUYAiABKA4yHC5idWRnZXRkLnYxLlJlc2VydmF0aW9uU3RhdGUSDgoGaG9sZGVyGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJImIKGExpc3RSZXNlcnZhdGlvbnNSZXNwb25zZRItCgxyZXNlcnZhdGlvbnMYASADKAsyFy5idWRnZXRkLnYxLlJlc2VydmF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI+Cg5TZXNzaW9uUmVxdWVzdBIsCghjb21tYW5kcxgBIAMoCzIaLmJ1ZGdldGQudjEuU2Vzc2lvbkNvbW1hbmQi0AIKDlNlc3Npb25Db21tYW5kEhIKCmNvbW1hbmRfaWQYASABKAQSLQoHcmVzZXJ2ZRgCIAEoCzIaLmJ1ZGdldGQudjEuUmVzZXJ2ZVJlcXVlc3RIABIrCgZleHRlbmQYAyABKAsyGS5idWRnZXRkLnYxLkV4dGVuZFJlcXVlc3RIABIrCgZzZXR0bGUYBCABKAsyGS5idWRnZXRkLnYxLlNldHRsZVJlcXVlc3RIABItCgdyZWxlYXNlGAUgASgLMhouYnVkZ2V0ZC52MS5SZWxlYXNlUmVxdWVzdEgAEikKBXJlbmV3GAYgASgLMhguYnVkZ2V0ZC52MS5SZW5ld1JlcXVlc3RIABI8Cg9nZXRfcmVzZXJ2YXRpb24YByABKAsyIS5idWRnZXRkLnYxLkdldFJlc2VydmF0aW9uUmVxdWVzdEgAQgkKB2NvbW1hbmQiPQoPU2Vzc2lvblJlc3BvbnNlEioKB3Jlc3VsdHMYASADKAsyGS5idWRnZXRkLnYxLlNlc3Npb25SZXN1bHQi+QIKDVNlc3Npb25SZXN1bHQSEgoKY29tbWFuZF9pZBgBIAEoBBIjCgVlcnJvchgCIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzSAASLgoHcmVzZXJ2ZRgDIAEoCzIbLmJ1ZGdldGQudjEuUmVzZXJ2ZVJlc3BvbnNlSAASLAoGZXh0ZW5kGAQgASgLMhouYnVkZ2V0ZC52MS5FeHRlbmRSZXNwb25zZUgAEiwKBnNldHRsZRgFIAEoCzIaLmJ1ZGdldGQudjEuU2V0dGxlUmVzcG9uc2VIABIuCgdyZWxlYXNlGAYgASgLMhsuYnVkZ2V0ZC52MS5SZWxlYXNlUmVzcG9uc2VIABIqCgVyZW5ldxgHIAEoCzIZLmJ1ZGdldGQudjEuUmVuZXdSZXNwb25zZUgAEj0KD2dldF9yZXNlcnZhdGlvbhgIIAEoCzIiLmJ1ZGdldGQudjEuR2V0UmVzZXJ2YXRpb25SZXNwb25zZUgAQggKBnJlc3VsdCqxAQoQUmVzZXJ2YXRpb25TdGF0ZRIhCh1SRVNFUlZBVElPTl9TVEFURV9VTlNQRUNJRklFRBAAEhwKGFJFU0VSVkFUSU9OX1NUQVRFX0FDVElWRRABEh0KGVJFU0VSVkFUSU9OX1NUQVRFX1NFVFRMRUQQAhIeChpSRVNFUlZBVElPTl9TVEFURV9SRUxFQVNFRBADEh0KGVJFU0VSVkFUSU9OX1NUQVRFX0VYUElSRUQQBCpkCgdPdXRjb21lEhcKE09VVENPTUVfVU5TUEVDSUZJRUQQABIVChFPVVRDT01FX1NVQ0NFRURFRBABEhIKDk9VVENPTUVfRkFJTEVEEAISFQoRT1VUQ09NRV9DQU5DRUxMRUQQAzKpBQoSUmVzZXJ2YXRpb25TZXJ2aWNlEkIKB1Jlc2VydmUSGi5idWRnZXRkLnYxLlJlc2VydmVSZXF1ZXN0GhsuYnVkZ2V0ZC52MS5SZXNlcnZlUmVzcG9uc2USPwoGRXh0ZW5kEhkuYnVkZ2V0ZC52MS5FeHRlbmRSZXF1ZXN0GhouYnVkZ2V0ZC52MS5FeHRlbmRSZXNwb25zZRI/CgZTZXR0bGUSGS5idWRnZXRkLnYxLlNldHRsZVJlcXVlc3QaGi5idWRnZXRkLnYxLlNldHRsZVJlc3BvbnNlEkIKB1JlbGVhc2USGi5idWRnZXRkLnYxLlJlbGVhc2VSZXF1ZXN0GhsuYnVkZ2V0ZC52MS5SZWxlYXNlUmVzcG9uc2USPAoFUmVuZXcSGC5idWRnZXRkLnYxLlJlbmV3UmVxdWVzdBoZLmJ1ZGdldGQudjEuUmVuZXdSZXNwb25zZRJLCgpCYXRjaFJlbmV3Eh0uYnVkZ2V0ZC52MS5CYXRjaFJlbmV3UmVxdWVzdBoeLmJ1ZGdldGQudjEuQmF0Y2hSZW5ld1Jlc3BvbnNlElcKDkdldFJlc2VydmF0aW9uEiEuYnVkZ2V0ZC52MS5HZXRSZXNlcnZhdGlvblJlcXVlc3QaIi5idWRnZXRkLnYxLkdldFJlc2VydmF0aW9uUmVzcG9uc2USXQoQTGlzdFJlc2VydmF0aW9ucxIjLmJ1ZGdldGQudjEuTGlzdFJlc2VydmF0aW9uc1JlcXVlc3QaJC5idWRnZXRkLnYxLkxpc3RSZXNlcnZhdGlvbnNSZXNwb25zZRJGCgdTZXNzaW9uEhouYnVkZ2V0ZC52MS5TZXNzaW9uUmVxdWVzdBobLmJ1ZGdldGQudjEuU2Vzc2lvblJlc3BvbnNlKAEwAWIGcHJvdG8z", [file_budgetd_v1_limit, file_budgetd_v1_terms, file_google_protobuf_duration, file_google_protobuf_timestamp, file_google_rpc_status]);
 
 /**
  * A hold placed for one piece of work, charged to its budget and to every ancestor at once. Amounts are micro-units of
@@ -188,6 +190,29 @@ export type Reservation = Message<"budgetd.v1.Reservation"> & {
    * @generated from field: repeated string also = 23;
    */
   also: string[];
+
+  /**
+   * How urgent the work is, as the request said; PRIORITY_NORMAL where it did not.
+   *
+   * @generated from field: budgetd.v1.Priority priority = 24;
+   */
+  priority: Priority;
+
+  /**
+   * Label of the alternative that was granted instead of what was asked for first; empty: none was. Then
+   * `requested_micros` is that of the alternative.
+   *
+   * @generated from field: string alternative = 25;
+   */
+  alternative: string;
+
+  /**
+   * What enforcement would have said to the Reserve; unset where it would not have refused. Only a budget in another
+   * mode than MODE_ENFORCE makes the difference.
+   *
+   * @generated from field: budgetd.v1.Shadow shadow = 26;
+   */
+  shadow?: Shadow | undefined;
 };
 
 /**
@@ -196,6 +221,69 @@ export type Reservation = Message<"budgetd.v1.Reservation"> & {
  */
 export const ReservationSchema: GenMessage<Reservation> = /*@__PURE__*/
   messageDesc(file_budgetd_v1_reservation, 0);
+
+/**
+ * A refusal that the mode of a budget made a grant of.
+ *
+ * @generated from message budgetd.v1.Shadow
+ */
+export type Shadow = Message<"budgetd.v1.Shadow"> & {
+  /**
+   * Mode of the budget that would have refused.
+   *
+   * @generated from field: budgetd.v1.Mode mode = 1;
+   */
+  mode: Mode;
+
+  /**
+   * The reason, as ErrorInfo would have had it, for example "BUDGET_EXHAUSTED".
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * Path of the budget that would have refused.
+   *
+   * @generated from field: string budget = 3;
+   */
+  budget: string;
+};
+
+/**
+ * Describes the message budgetd.v1.Shadow.
+ * Use `create(ShadowSchema)` to create a new message.
+ */
+export const ShadowSchema: GenMessage<Shadow> = /*@__PURE__*/
+  messageDesc(file_budgetd_v1_reservation, 1);
+
+/**
+ * A cheaper way to do a piece of work.
+ *
+ * @generated from message budgetd.v1.Alternative
+ */
+export type Alternative = Message<"budgetd.v1.Alternative"> & {
+  /**
+   * Required: how the caller knows it again: 1 to 63 bytes, unique in its request.
+   *
+   * @generated from field: string label = 1;
+   */
+  label: string;
+
+  /**
+   * Required: the most that it may cost, in micro-units. Range 0 to max_micros of the request. Granted whole or not at all.
+   *
+   * @generated from field: optional int64 max_micros = 2;
+   */
+  maxMicros?: bigint | undefined;
+};
+
+/**
+ * Describes the message budgetd.v1.Alternative.
+ * Use `create(AlternativeSchema)` to create a new message.
+ */
+export const AlternativeSchema: GenMessage<Alternative> = /*@__PURE__*/
+  messageDesc(file_budgetd_v1_reservation, 2);
 
 /**
  * Request of Reserve.
@@ -289,6 +377,21 @@ export type ReserveRequest = Message<"budgetd.v1.ReserveRequest"> & {
    * @generated from field: optional int64 tool_calls = 12;
    */
   toolCalls?: bigint | undefined;
+
+  /**
+   * How urgent it is. Default PRIORITY_NORMAL.
+   *
+   * @generated from field: budgetd.v1.Priority priority = 13;
+   */
+  priority: Priority;
+
+  /**
+   * Cheaper ways to do the work, up to 8, tried in this order where there is no money for max_micros or, if given,
+   * min_micros, and the budget that has none says ON_EXHAUSTION_DEGRADE. The reply says which one was granted, if any.
+   *
+   * @generated from field: repeated budgetd.v1.Alternative alternatives = 14;
+   */
+  alternatives: Alternative[];
 };
 
 /**
@@ -296,7 +399,7 @@ export type ReserveRequest = Message<"budgetd.v1.ReserveRequest"> & {
  * Use `create(ReserveRequestSchema)` to create a new message.
  */
 export const ReserveRequestSchema: GenMessage<ReserveRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 1);
+  messageDesc(file_budgetd_v1_reservation, 3);
 
 /**
  * Response of Reserve.
@@ -324,7 +427,7 @@ export type ReserveResponse = Message<"budgetd.v1.ReserveResponse"> & {
  * Use `create(ReserveResponseSchema)` to create a new message.
  */
 export const ReserveResponseSchema: GenMessage<ReserveResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 2);
+  messageDesc(file_budgetd_v1_reservation, 4);
 
 /**
  * Request of Extend.
@@ -366,7 +469,7 @@ export type ExtendRequest = Message<"budgetd.v1.ExtendRequest"> & {
  * Use `create(ExtendRequestSchema)` to create a new message.
  */
 export const ExtendRequestSchema: GenMessage<ExtendRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 3);
+  messageDesc(file_budgetd_v1_reservation, 5);
 
 /**
  * Response of Extend.
@@ -394,7 +497,7 @@ export type ExtendResponse = Message<"budgetd.v1.ExtendResponse"> & {
  * Use `create(ExtendResponseSchema)` to create a new message.
  */
 export const ExtendResponseSchema: GenMessage<ExtendResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 4);
+  messageDesc(file_budgetd_v1_reservation, 6);
 
 /**
  * Says that the usage will never be known, or is not known yet.
@@ -409,7 +512,7 @@ export type UsageUnknown = Message<"budgetd.v1.UsageUnknown"> & {
  * Use `create(UsageUnknownSchema)` to create a new message.
  */
 export const UsageUnknownSchema: GenMessage<UsageUnknown> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 5);
+  messageDesc(file_budgetd_v1_reservation, 7);
 
 /**
  * Request of Settle.
@@ -498,7 +601,7 @@ export type SettleRequest = Message<"budgetd.v1.SettleRequest"> & {
  * Use `create(SettleRequestSchema)` to create a new message.
  */
 export const SettleRequestSchema: GenMessage<SettleRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 6);
+  messageDesc(file_budgetd_v1_reservation, 8);
 
 /**
  * Response of Settle.
@@ -526,7 +629,7 @@ export type SettleResponse = Message<"budgetd.v1.SettleResponse"> & {
  * Use `create(SettleResponseSchema)` to create a new message.
  */
 export const SettleResponseSchema: GenMessage<SettleResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 7);
+  messageDesc(file_budgetd_v1_reservation, 9);
 
 /**
  * Request of Release.
@@ -561,7 +664,7 @@ export type ReleaseRequest = Message<"budgetd.v1.ReleaseRequest"> & {
  * Use `create(ReleaseRequestSchema)` to create a new message.
  */
 export const ReleaseRequestSchema: GenMessage<ReleaseRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 8);
+  messageDesc(file_budgetd_v1_reservation, 10);
 
 /**
  * Response of Release.
@@ -589,7 +692,7 @@ export type ReleaseResponse = Message<"budgetd.v1.ReleaseResponse"> & {
  * Use `create(ReleaseResponseSchema)` to create a new message.
  */
 export const ReleaseResponseSchema: GenMessage<ReleaseResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 9);
+  messageDesc(file_budgetd_v1_reservation, 11);
 
 /**
  * Request of Renew.
@@ -632,7 +735,7 @@ export type RenewRequest = Message<"budgetd.v1.RenewRequest"> & {
  * Use `create(RenewRequestSchema)` to create a new message.
  */
 export const RenewRequestSchema: GenMessage<RenewRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 10);
+  messageDesc(file_budgetd_v1_reservation, 12);
 
 /**
  * Response of Renew.
@@ -660,7 +763,7 @@ export type RenewResponse = Message<"budgetd.v1.RenewResponse"> & {
  * Use `create(RenewResponseSchema)` to create a new message.
  */
 export const RenewResponseSchema: GenMessage<RenewResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 11);
+  messageDesc(file_budgetd_v1_reservation, 13);
 
 /**
  * Request of BatchRenew.
@@ -681,7 +784,7 @@ export type BatchRenewRequest = Message<"budgetd.v1.BatchRenewRequest"> & {
  * Use `create(BatchRenewRequestSchema)` to create a new message.
  */
 export const BatchRenewRequestSchema: GenMessage<BatchRenewRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 12);
+  messageDesc(file_budgetd_v1_reservation, 14);
 
 /**
  * Response of BatchRenew.
@@ -702,7 +805,7 @@ export type BatchRenewResponse = Message<"budgetd.v1.BatchRenewResponse"> & {
  * Use `create(BatchRenewResponseSchema)` to create a new message.
  */
 export const BatchRenewResponseSchema: GenMessage<BatchRenewResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 13);
+  messageDesc(file_budgetd_v1_reservation, 15);
 
 /**
  * What became of one renewal of a batch.
@@ -739,7 +842,7 @@ export type BatchRenewResult = Message<"budgetd.v1.BatchRenewResult"> & {
  * Use `create(BatchRenewResultSchema)` to create a new message.
  */
 export const BatchRenewResultSchema: GenMessage<BatchRenewResult> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 14);
+  messageDesc(file_budgetd_v1_reservation, 16);
 
 /**
  * Request of GetReservation.
@@ -760,7 +863,7 @@ export type GetReservationRequest = Message<"budgetd.v1.GetReservationRequest"> 
  * Use `create(GetReservationRequestSchema)` to create a new message.
  */
 export const GetReservationRequestSchema: GenMessage<GetReservationRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 15);
+  messageDesc(file_budgetd_v1_reservation, 17);
 
 /**
  * Response of GetReservation.
@@ -788,7 +891,7 @@ export type GetReservationResponse = Message<"budgetd.v1.GetReservationResponse"
  * Use `create(GetReservationResponseSchema)` to create a new message.
  */
 export const GetReservationResponseSchema: GenMessage<GetReservationResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 16);
+  messageDesc(file_budgetd_v1_reservation, 18);
 
 /**
  * Request of ListReservations.
@@ -837,7 +940,7 @@ export type ListReservationsRequest = Message<"budgetd.v1.ListReservationsReques
  * Use `create(ListReservationsRequestSchema)` to create a new message.
  */
 export const ListReservationsRequestSchema: GenMessage<ListReservationsRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 17);
+  messageDesc(file_budgetd_v1_reservation, 19);
 
 /**
  * Response of ListReservations.
@@ -865,7 +968,7 @@ export type ListReservationsResponse = Message<"budgetd.v1.ListReservationsRespo
  * Use `create(ListReservationsResponseSchema)` to create a new message.
  */
 export const ListReservationsResponseSchema: GenMessage<ListReservationsResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 18);
+  messageDesc(file_budgetd_v1_reservation, 20);
 
 /**
  * A frame of commands.
@@ -886,7 +989,7 @@ export type SessionRequest = Message<"budgetd.v1.SessionRequest"> & {
  * Use `create(SessionRequestSchema)` to create a new message.
  */
 export const SessionRequestSchema: GenMessage<SessionRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 19);
+  messageDesc(file_budgetd_v1_reservation, 21);
 
 /**
  * One command of a frame.
@@ -962,7 +1065,7 @@ export type SessionCommand = Message<"budgetd.v1.SessionCommand"> & {
  * Use `create(SessionCommandSchema)` to create a new message.
  */
 export const SessionCommandSchema: GenMessage<SessionCommand> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 20);
+  messageDesc(file_budgetd_v1_reservation, 22);
 
 /**
  * A frame of results.
@@ -983,7 +1086,7 @@ export type SessionResponse = Message<"budgetd.v1.SessionResponse"> & {
  * Use `create(SessionResponseSchema)` to create a new message.
  */
 export const SessionResponseSchema: GenMessage<SessionResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 21);
+  messageDesc(file_budgetd_v1_reservation, 23);
 
 /**
  * The answer to one command.
@@ -1067,7 +1170,7 @@ export type SessionResult = Message<"budgetd.v1.SessionResult"> & {
  * Use `create(SessionResultSchema)` to create a new message.
  */
 export const SessionResultSchema: GenMessage<SessionResult> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 22);
+  messageDesc(file_budgetd_v1_reservation, 24);
 
 /**
  * State of a reservation.
@@ -1187,7 +1290,8 @@ export const OutcomeSchema: GenEnum<Outcome> = /*@__PURE__*/
 export const ReservationService: GenService<{
   /**
    * Places a hold on a budget and all its ancestors at once: min(max, available, the largest single reservation), if that
-   * is at least min. A budget that does not exist is made first where the nearest budget above has a child_template.
+   * is at least min. A budget that does not exist is made first where the nearest budget above has a child_template. Where a
+   * budget degrades, the first of the alternatives that fits is granted instead of a refusal for want of money.
    * Errors, in this order: INVALID_FIELD, FORBIDDEN, IDEMPOTENCY_KEY_REUSED, BUDGET_NOT_FOUND, BUDGET_SUSPENDED,
    * BUDGET_CLOSED, MAX_RESERVATION_EXCEEDED, MAX_LEASE_EXCEEDED, DEPTH_LIMIT, FAN_OUT_LIMIT, WINDOW_CLOSED,
    * EXCEEDS_LIMIT, RATE_LIMITED, CONCURRENCY_LIMIT, BUDGET_EXHAUSTED, CAPACITY_HELD.

@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file budgetd/v1/terms.proto.
  */
 export const file_budgetd_v1_terms: GenFile = /*@__PURE__*/
-  fileDesc("ChZidWRnZXRkL3YxL3Rlcm1zLnByb3RvEgpidWRnZXRkLnYxInAKBFJhdGUSIgoEa2luZBgBIAEoDjIULmJ1ZGdldGQudjEuUmF0ZUtpbmQSDQoFY291bnQYAiABKAMSJgoDcGVyGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg0KBWJ1cnN0GAQgASgDInMKDFJhdGVTdGFuZGluZxIiCgRraW5kGAEgASgOMhQuYnVkZ2V0ZC52MS5SYXRlS2luZBImCgNwZXIYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFwoPYXZhaWxhYmxlX2NvdW50GAMgASgDIssCCgVTaGFwZRIjChZtYXhfcmVzZXJ2YXRpb25fbWljcm9zGAEgASgDSACIAQESFwoKbWF4X2FjdGl2ZRgCIAEoBUgBiAEBEhkKDG1heF9jaGlsZHJlbhgDIAEoBUgCiAEBEhYKCW1heF9kZXB0aBgEIAEoBUgDiAEBEiwKCW1heF9sZWFzZRgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIZCgxtYXhfcmVuZXdhbHMYBiABKAVIBIgBARIuCgtjbG9zZV9hZnRlchgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIZChdfbWF4X3Jlc2VydmF0aW9uX21pY3Jvc0INCgtfbWF4X2FjdGl2ZUIPCg1fbWF4X2NoaWxkcmVuQgwKCl9tYXhfZGVwdGhCDwoNX21heF9yZW5ld2FscyKfAgoOQnVkZ2V0VGVtcGxhdGUSDAoEa2luZBgBIAEoCRIQCgh1bmNhcHBlZBgCIAEoCBIhCgZsaW1pdHMYAyADKAsyES5idWRnZXRkLnYxLkxpbWl0Eh8KBXJhdGVzGAQgAygLMhAuYnVkZ2V0ZC52MS5SYXRlEiAKBXNoYXBlGAUgASgLMhEuYnVkZ2V0ZC52MS5TaGFwZRInCglvbl9leHBpcnkYBiABKA4yFC5idWRnZXRkLnYxLk9uRXhwaXJ5EioKB292ZXJydW4YByABKA4yGS5idWRnZXRkLnYxLk92ZXJydW5Qb2xpY3kSMgoOY2hpbGRfdGVtcGxhdGUYCCABKAsyGi5idWRnZXRkLnYxLkJ1ZGdldFRlbXBsYXRlKm0KCFJhdGVLaW5kEhkKFVJBVEVfS0lORF9VTlNQRUNJRklFRBAAEhYKElJBVEVfS0lORF9SRVFVRVNUUxABEhQKEFJBVEVfS0lORF9UT0tFTlMQAhIYChRSQVRFX0tJTkRfVE9PTF9DQUxMUxADKmUKDU92ZXJydW5Qb2xpY3kSHgoaT1ZFUlJVTl9QT0xJQ1lfVU5TUEVDSUZJRUQQABIZChVPVkVSUlVOX1BPTElDWV9SRUNPUkQQARIZChVPVkVSUlVOX1BPTElDWV9SRUpFQ1QQAmIGcHJvdG8z", [file_budgetd_v1_limit, file_google_protobuf_duration]);
+  fileDesc("ChZidWRnZXRkL3YxL3Rlcm1zLnByb3RvEgpidWRnZXRkLnYxInAKBFJhdGUSIgoEa2luZBgBIAEoDjIULmJ1ZGdldGQudjEuUmF0ZUtpbmQSDQoFY291bnQYAiABKAMSJgoDcGVyGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg0KBWJ1cnN0GAQgASgDInMKDFJhdGVTdGFuZGluZxIiCgRraW5kGAEgASgOMhQuYnVkZ2V0ZC52MS5SYXRlS2luZBImCgNwZXIYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFwoPYXZhaWxhYmxlX2NvdW50GAMgASgDIssCCgVTaGFwZRIjChZtYXhfcmVzZXJ2YXRpb25fbWljcm9zGAEgASgDSACIAQESFwoKbWF4X2FjdGl2ZRgCIAEoBUgBiAEBEhkKDG1heF9jaGlsZHJlbhgDIAEoBUgCiAEBEhYKCW1heF9kZXB0aBgEIAEoBUgDiAEBEiwKCW1heF9sZWFzZRgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIZCgxtYXhfcmVuZXdhbHMYBiABKAVIBIgBARIuCgtjbG9zZV9hZnRlchgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIZChdfbWF4X3Jlc2VydmF0aW9uX21pY3Jvc0INCgtfbWF4X2FjdGl2ZUIPCg1fbWF4X2NoaWxkcmVuQgwKCl9tYXhfZGVwdGhCDwoNX21heF9yZW5ld2FscyI+CgRLZXB0EiYKCHByaW9yaXR5GAEgASgOMhQuYnVkZ2V0ZC52MS5Qcmlvcml0eRIOCgZtaWNyb3MYAiABKAMimAEKC0VuZm9yY2VtZW50Eh4KBG1vZGUYASABKA4yEC5idWRnZXRkLnYxLk1vZGUSGAoQdG9sZXJhbmNlX21pY3JvcxgCIAEoAxIvCg1vbl9leGhhdXN0aW9uGAMgASgOMhguYnVkZ2V0ZC52MS5PbkV4aGF1c3Rpb24SHgoEa2VwdBgEIAMoCzIQLmJ1ZGdldGQudjEuS2VwdCIaCgdBbGVydEF0Eg8KB3BlcmNlbnQYASADKAUi9AIKDkJ1ZGdldFRlbXBsYXRlEgwKBGtpbmQYASABKAkSEAoIdW5jYXBwZWQYAiABKAgSIQoGbGltaXRzGAMgAygLMhEuYnVkZ2V0ZC52MS5MaW1pdBIfCgVyYXRlcxgEIAMoCzIQLmJ1ZGdldGQudjEuUmF0ZRIgCgVzaGFwZRgFIAEoCzIRLmJ1ZGdldGQudjEuU2hhcGUSJwoJb25fZXhwaXJ5GAYgASgOMhQuYnVkZ2V0ZC52MS5PbkV4cGlyeRIqCgdvdmVycnVuGAcgASgOMhkuYnVkZ2V0ZC52MS5PdmVycnVuUG9saWN5EjIKDmNoaWxkX3RlbXBsYXRlGAggASgLMhouYnVkZ2V0ZC52MS5CdWRnZXRUZW1wbGF0ZRIsCgtlbmZvcmNlbWVudBgJIAEoCzIXLmJ1ZGdldGQudjEuRW5mb3JjZW1lbnQSJQoIYWxlcnRfYXQYCiABKAsyEy5idWRnZXRkLnYxLkFsZXJ0QXQqbQoIUmF0ZUtpbmQSGQoVUkFURV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSUkFURV9LSU5EX1JFUVVFU1RTEAESFAoQUkFURV9LSU5EX1RPS0VOUxACEhgKFFJBVEVfS0lORF9UT09MX0NBTExTEAMqZQoNT3ZlcnJ1blBvbGljeRIeChpPVkVSUlVOX1BPTElDWV9VTlNQRUNJRklFRBAAEhkKFU9WRVJSVU5fUE9MSUNZX1JFQ09SRBABEhkKFU9WRVJSVU5fUE9MSUNZX1JFSkVDVBACKl4KBE1vZGUSFAoQTU9ERV9VTlNQRUNJRklFRBAAEhAKDE1PREVfT0JTRVJWRRABEg0KCU1PREVfV0FSThACEg0KCU1PREVfU09GVBADEhAKDE1PREVfRU5GT1JDRRAEKmEKDE9uRXhoYXVzdGlvbhIdChlPTl9FWEhBVVNUSU9OX1VOU1BFQ0lGSUVEEAASFwoTT05fRVhIQVVTVElPTl9CTE9DSxABEhkKFU9OX0VYSEFVU1RJT05fREVHUkFERRACKoMBCghQcmlvcml0eRIYChRQUklPUklUWV9VTlNQRUNJRklFRBAAEhcKE1BSSU9SSVRZX0JBQ0tHUk9VTkQQARITCg9QUklPUklUWV9OT1JNQUwQAhIYChRQUklPUklUWV9JTlRFUkFDVElWRRADEhUKEVBSSU9SSVRZX0NSSVRJQ0FMEARiBnByb3RvMw", [file_budgetd_v1_limit, file_google_protobuf_duration]);
 
 /**
  * A brake: a bucket that holds `burst` units and fills, evenly to the millisecond, by `count` units every `per`. A
@@ -167,6 +167,102 @@ export const ShapeSchema: GenMessage<Shape> = /*@__PURE__*/
   messageDesc(file_budgetd_v1_terms, 2);
 
 /**
+ * Capacity of every limit of a budget that only a class and those above it may use.
+ *
+ * @generated from message budgetd.v1.Kept
+ */
+export type Kept = Message<"budgetd.v1.Kept"> & {
+  /**
+   * Required: the least urgent class that may use it: PRIORITY_NORMAL, PRIORITY_INTERACTIVE or PRIORITY_CRITICAL. For
+   * PRIORITY_BACKGROUND it would be kept from nobody: refused.
+   *
+   * @generated from field: budgetd.v1.Priority priority = 1;
+   */
+  priority: Priority;
+
+  /**
+   * How much, in micro-units. Range 0 to 2^63-1. What is kept for several classes adds up: a Reserve finds the amount less
+   * all that is kept for classes above its own.
+   *
+   * @generated from field: int64 micros = 2;
+   */
+  micros: bigint;
+};
+
+/**
+ * Describes the message budgetd.v1.Kept.
+ * Use `create(KeptSchema)` to create a new message.
+ */
+export const KeptSchema: GenMessage<Kept> = /*@__PURE__*/
+  messageDesc(file_budgetd_v1_terms, 3);
+
+/**
+ * How a budget's limits are applied. Judged on each budget of a path for itself: one that only observes is no excuse from
+ * the limits above it.
+ *
+ * @generated from message budgetd.v1.Enforcement
+ */
+export type Enforcement = Message<"budgetd.v1.Enforcement"> & {
+  /**
+   * Default MODE_ENFORCE.
+   *
+   * @generated from field: budgetd.v1.Mode mode = 1;
+   */
+  mode: Mode;
+
+  /**
+   * How far past an amount MODE_SOFT goes, in micro-units; of no effect in other modes. Range 0 to 2^63-1.
+   *
+   * @generated from field: int64 tolerance_micros = 2;
+   */
+  toleranceMicros: bigint;
+
+  /**
+   * Default ON_EXHAUSTION_BLOCK.
+   *
+   * @generated from field: budgetd.v1.OnExhaustion on_exhaustion = 3;
+   */
+  onExhaustion: OnExhaustion;
+
+  /**
+   * Up to 3, each for another class. It narrows what a Reserve or an Extend of a lower class is granted, and never what is
+   * covered of a cost: what was spent was spent.
+   *
+   * @generated from field: repeated budgetd.v1.Kept kept = 4;
+   */
+  kept: Kept[];
+};
+
+/**
+ * Describes the message budgetd.v1.Enforcement.
+ * Use `create(EnforcementSchema)` to create a new message.
+ */
+export const EnforcementSchema: GenMessage<Enforcement> = /*@__PURE__*/
+  messageDesc(file_budgetd_v1_terms, 4);
+
+/**
+ * Shares of an amount that are told of once spend (settled + overrun) reaches them: once per limit and period, also across
+ * restarts; in a rolling window again once spend was below. See EVENT_KIND_ALERT.
+ *
+ * @generated from message budgetd.v1.AlertAt
+ */
+export type AlertAt = Message<"budgetd.v1.AlertAt"> & {
+  /**
+   * Percent of the amount: 1 to 1000, ascending, up to 8 of them. None: nothing is told.
+   *
+   * @generated from field: repeated int32 percent = 1;
+   */
+  percent: number[];
+};
+
+/**
+ * Describes the message budgetd.v1.AlertAt.
+ * Use `create(AlertAtSchema)` to create a new message.
+ */
+export const AlertAtSchema: GenMessage<AlertAt> = /*@__PURE__*/
+  messageDesc(file_budgetd_v1_terms, 5);
+
+/**
  * Terms of the budgets right below a budget that are made by their first granted Reserve, in the same decision and once,
  * whoever races. A Reserve that is refused makes none. What is made is an ordinary budget; later edits of the template
  * do not reach it.
@@ -229,6 +325,20 @@ export type BudgetTemplate = Message<"budgetd.v1.BudgetTemplate"> & {
    * @generated from field: budgetd.v1.BudgetTemplate child_template = 8;
    */
   childTemplate?: BudgetTemplate | undefined;
+
+  /**
+   * How the limits of each budget that is made are applied.
+   *
+   * @generated from field: budgetd.v1.Enforcement enforcement = 9;
+   */
+  enforcement?: Enforcement | undefined;
+
+  /**
+   * Shares that are told of. Default (unset): 80 and 100 percent; set and empty: none.
+   *
+   * @generated from field: budgetd.v1.AlertAt alert_at = 10;
+   */
+  alertAt?: AlertAt | undefined;
 };
 
 /**
@@ -236,7 +346,7 @@ export type BudgetTemplate = Message<"budgetd.v1.BudgetTemplate"> & {
  * Use `create(BudgetTemplateSchema)` to create a new message.
  */
 export const BudgetTemplateSchema: GenMessage<BudgetTemplate> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_terms, 3);
+  messageDesc(file_budgetd_v1_terms, 6);
 
 /**
  * What a rate counts.
@@ -328,4 +438,157 @@ export type OverrunPolicy = (typeof OverrunPolicy)[keyof typeof OverrunPolicy] |
  */
 export const OverrunPolicySchema: GenEnum<OverrunPolicy> = /*@__PURE__*/
   enumDesc(file_budgetd_v1_terms, 1);
+
+/**
+ * How far a budget's word binds. Suspension and closing bind in every mode.
+ *
+ * @generated from enum budgetd.v1.Mode
+ */
+export const Mode = {
+  /**
+   * Not set: taken as MODE_ENFORCE.
+   *
+   * @generated from enum value: MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Every Reserve and Extend is granted in full, whatever this budget's limits, rates and bounds say; what enforcement would
+   * have said is in `Reservation.shadow`. What is held may pass an amount; spend past it is overrun when it settles.
+   *
+   * @generated from enum value: MODE_OBSERVE = 1;
+   */
+  OBSERVE: 1,
+
+  /**
+   * As MODE_OBSERVE, and each such grant is an event of its own: EVENT_KIND_WARNING.
+   *
+   * @generated from enum value: MODE_WARN = 2;
+   */
+  WARN: 2,
+
+  /**
+   * Refuses only past `tolerance_micros` above an amount. Rates and bounds refuse as in MODE_ENFORCE.
+   *
+   * @generated from enum value: MODE_SOFT = 3;
+   */
+  SOFT: 3,
+
+  /**
+   * Refuses past the amount.
+   *
+   * @generated from enum value: MODE_ENFORCE = 4;
+   */
+  ENFORCE: 4,
+} as const;
+
+/**
+ * How far a budget's word binds. Suspension and closing bind in every mode.
+ *
+ * @generated from enum budgetd.v1.Mode
+ */
+export type Mode = (typeof Mode)[keyof typeof Mode] | UnknownEnum;
+
+/**
+ * Describes the enum budgetd.v1.Mode.
+ */
+export const ModeSchema: GenEnum<Mode> = /*@__PURE__*/
+  enumDesc(file_budgetd_v1_terms, 2);
+
+/**
+ * What a budget does with a Reserve for which it has no room.
+ *
+ * @generated from enum budgetd.v1.OnExhaustion
+ */
+export const OnExhaustion = {
+  /**
+   * Not set: taken as ON_EXHAUSTION_BLOCK.
+   *
+   * @generated from enum value: ON_EXHAUSTION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * It is refused.
+   *
+   * @generated from enum value: ON_EXHAUSTION_BLOCK = 1;
+   */
+  BLOCK: 1,
+
+  /**
+   * The first of its `alternatives` that fits is granted instead; it is refused where none does. The word of the budget that
+   * the refusal would name counts, wherever it is on the path.
+   *
+   * @generated from enum value: ON_EXHAUSTION_DEGRADE = 2;
+   */
+  DEGRADE: 2,
+} as const;
+
+/**
+ * What a budget does with a Reserve for which it has no room.
+ *
+ * @generated from enum budgetd.v1.OnExhaustion
+ */
+export type OnExhaustion = (typeof OnExhaustion)[keyof typeof OnExhaustion] | UnknownEnum;
+
+/**
+ * Describes the enum budgetd.v1.OnExhaustion.
+ */
+export const OnExhaustionSchema: GenEnum<OnExhaustion> = /*@__PURE__*/
+  enumDesc(file_budgetd_v1_terms, 3);
+
+/**
+ * How urgent a piece of work is, least urgent first.
+ *
+ * @generated from enum budgetd.v1.Priority
+ */
+export const Priority = {
+  /**
+   * Not set: taken as PRIORITY_NORMAL.
+   *
+   * @generated from enum value: PRIORITY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Can wait for another day.
+   *
+   * @generated from enum value: PRIORITY_BACKGROUND = 1;
+   */
+  BACKGROUND: 1,
+
+  /**
+   * The usual.
+   *
+   * @generated from enum value: PRIORITY_NORMAL = 2;
+   */
+  NORMAL: 2,
+
+  /**
+   * Somebody waits for it.
+   *
+   * @generated from enum value: PRIORITY_INTERACTIVE = 3;
+   */
+  INTERACTIVE: 3,
+
+  /**
+   * Must not fail for want of money that less urgent work could have had.
+   *
+   * @generated from enum value: PRIORITY_CRITICAL = 4;
+   */
+  CRITICAL: 4,
+} as const;
+
+/**
+ * How urgent a piece of work is, least urgent first.
+ *
+ * @generated from enum budgetd.v1.Priority
+ */
+export type Priority = (typeof Priority)[keyof typeof Priority] | UnknownEnum;
+
+/**
+ * Describes the enum budgetd.v1.Priority.
+ */
+export const PrioritySchema: GenEnum<Priority> = /*@__PURE__*/
+  enumDesc(file_budgetd_v1_terms, 4);
 
