@@ -62,8 +62,25 @@ CREATE TABLE budgetd.rate_levels (
   PRIMARY KEY (tree, budget_no, rate_no)
 ) WITH (fillfactor = 50);
 
+-- Shares of limits that spend reached, in percent of the amount, each as it was told last: in a rolling window, whose period is 0,
+-- it may be told again. Decisions go by them, so only those of the latest period that a limit was told of stand here; the
+-- journal has the others.
+CREATE TABLE budgetd.alerts (
+  tree text COLLATE "C" NOT NULL,
+  budget_no integer NOT NULL,
+  limit_no integer NOT NULL,
+  period_ms bigint NOT NULL,
+  percent integer NOT NULL,
+  at_ms bigint NOT NULL,
+  used_micros bigint NOT NULL,
+  amount_micros bigint NOT NULL,
+  PRIMARY KEY (tree, budget_no, limit_no, period_ms, percent)
+);
+
 -- accounts: flat triples of budget number, window number and period, root first. also: more budgets that were named to be
 -- charged; null: none. grant_seq: the entry that granted it. label_seqs: later entries with labels, laid over those of the grant.
+-- priority: null: normal. alternative: the one that was granted; null: what was asked for first. shadow: mode, reason and budget
+-- where a mode made a grant of a refusal; null: none.
 CREATE TABLE budgetd.reservations (
   tree text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL,
@@ -93,6 +110,9 @@ CREATE TABLE budgetd.reservations (
   started boolean NOT NULL,
   outcome text COLLATE "C",
   release_reason text NOT NULL,
+  priority text COLLATE "C",
+  alternative text,
+  shadow text[] COLLATE "C",
   PRIMARY KEY (tree, id)
 ) WITH (fillfactor = 85);
 CREATE INDEX reservations_live ON budgetd.reservations (tree, reclaim_ms) WHERE state = 'ACTIVE';
@@ -108,5 +128,6 @@ CREATE INDEX reservations_also ON budgetd.reservations (tree, id) INCLUDE (creat
 CREATE INDEX reservations_late ON budgetd.reservations (tree, id) WHERE late AND state = 'EXPIRED';
 
 GRANT SELECT, INSERT, UPDATE, DELETE
-  ON budgetd.projection_heads, budgetd.budgets, budgetd.counters, budgetd.rate_levels, budgetd.reservations
+  ON budgetd.projection_heads, budgetd.budgets, budgetd.counters, budgetd.rate_levels, budgetd.alerts,
+  budgetd.reservations
   TO budgetd_service;

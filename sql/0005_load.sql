@@ -16,7 +16,7 @@ RETURN json_build_array(
     r.outcome, r.release_reason, r.renewal_count),
   (SELECT json_build_array(b.path, b.def ->> 'unit') FROM budgetd.budgets b
     WHERE b.tree = r.tree AND b.budget_no = r.budget_no),
-  r.also);
+  r.also, r.priority, r.alternative, r.shadow);
 
 -- Rows of a budget's counters that a decision may need: the lifetime one, those of `p_periods` (rows of window and period),
 -- and of each window that it has: the latest period of a calendar or range window; what a rolling one holds, and its steps
@@ -43,7 +43,7 @@ BEGIN ATOMIC
   WHERE p_at_ms IS NOT NULL;
 END;
 
--- A budget with the counters that wanted_counters names, its counts and the levels of its rates.
+-- A budget with the counters that wanted_counters names, its counts, the levels of its rates and its marks of alerts.
 CREATE FUNCTION budgetd.budget_json(b budgetd.budgets, p_periods bigint[], p_at_ms bigint) RETURNS json
 LANGUAGE sql STABLE
 RETURN json_build_array(
@@ -64,7 +64,9 @@ RETURN json_build_array(
   (SELECT json_build_array(c.active_count, c.open_child_count, c.moved_ms) FROM budgetd.counters c
     WHERE c.tree = b.tree AND c.budget_no = b.budget_no AND c.window_no = 0 AND c.period_ms = 0),
   (SELECT json_agg(json_build_array(l.rate_no, l.level::text, l.at_ms) ORDER BY l.rate_no) FROM budgetd.rate_levels l
-    WHERE l.tree = b.tree AND l.budget_no = b.budget_no));
+    WHERE l.tree = b.tree AND l.budget_no = b.budget_no),
+  (SELECT json_agg(json_build_array(a.limit_no, a.period_ms, a.percent) ORDER BY a.limit_no, a.period_ms, a.percent)
+    FROM budgetd.alerts a WHERE a.tree = b.tree AND a.budget_no = b.budget_no));
 
 -- What a row of the journal says of itself beside its entries: [first, last, milliseconds, hash before, hash].
 CREATE FUNCTION budgetd.chain_json(j budgetd.journal) RETURNS json

@@ -7,15 +7,18 @@
 --   b_texts (3)    path, uncapped, definition
 --   c_numbers (10) tree, budget, window, period; held, settled, overrun, live, open children: by how much they move; when
 --   l_numbers (4)  tree, budget, rate, time                                   l_levels (1)  level
+--   a_numbers (8)  tree, budget, limit, period, percent, time, used, amount
 --   r_numbers (17) tree, state, outcome, marks (1 late, 2 estimated, 4 started), requested, granted, held, settled,
 --                  released, overrun, estimated, lapsed held, expire, reclaim, ttl, end, renewals
 --   r_texts (3)    id, entries of its labels, release reason
 -- The first r_new_count reservations are new, and have besides
---   g_numbers (3)  budget, time, entry of the grant                           g_texts (3)  holder, accounts, also
+--   g_numbers (3)  budget, time, entry of the grant
+--   g_texts (6)    holder, accounts, also, priority, alternative, shadow
 -- Index lookups only: see 0005 for OFFSET 0, 0004 for ON CONFLICT.
 CREATE FUNCTION budgetd.project_batch(
   p_trees text[], p_from_seqs bigint[], p_to_seqs bigint[], p_at_ms bigint[], p_budget_counts integer[],
   b_numbers bigint[], b_texts text[], c_numbers bigint[], l_numbers bigint[], l_levels numeric[],
+  a_numbers bigint[],
   r_new_count integer, r_numbers bigint[], r_texts text[], g_numbers bigint[], g_texts text[]
 ) RETURNS bigint[]
 LANGUAGE plpgsql
@@ -87,19 +90,40 @@ BEGIN
     ON CONFLICT (tree, budget_no, rate_no) DO UPDATE SET level = excluded.level, at_ms = excluded.at_ms;
   END IF;
 
+  IF cardinality(a_numbers) > 0 THEN
+    -- What a limit was told of in earlier periods stands no more.
+    DELETE FROM budgetd.alerts x
+    USING generate_series(1, cardinality(a_numbers) / 8) AS i
+    CROSS JOIN LATERAL (
+      SELECT y.ctid FROM budgetd.alerts y
+      WHERE y.tree = p_trees[a_numbers[8 * i - 7]] AND y.budget_no = a_numbers[8 * i - 6]
+        AND y.limit_no = a_numbers[8 * i - 5] AND y.period_ms < a_numbers[8 * i - 4] OFFSET 0
+    ) AS found
+    WHERE v_moves[a_numbers[8 * i - 7]] AND x.ctid = found.ctid;
+    INSERT INTO budgetd.alerts AS x
+      (tree, budget_no, limit_no, period_ms, percent, at_ms, used_micros, amount_micros)
+    SELECT p_trees[a_numbers[8 * i - 7]], a_numbers[8 * i - 6], a_numbers[8 * i - 5], a_numbers[8 * i - 4],
+      a_numbers[8 * i - 3], a_numbers[8 * i - 2], a_numbers[8 * i - 1], a_numbers[8 * i]
+    FROM generate_series(1, cardinality(a_numbers) / 8) AS i
+    WHERE v_moves[a_numbers[8 * i - 7]]
+    ON CONFLICT (tree, budget_no, limit_no, period_ms, percent) DO UPDATE
+    SET at_ms = excluded.at_ms, used_micros = excluded.used_micros, amount_micros = excluded.amount_micros;
+  END IF;
+
   IF r_new_count > 0 THEN
     INSERT INTO budgetd.reservations (
       tree, id, budget_no, accounts, also, create_ms, holder, grant_seq, label_seqs, state, outcome, late, estimated,
       started, requested_micros, granted_micros, held_micros, settled_micros, released_micros, overrun_micros, estimated_micros,
-      lapsed_held_micros, expire_ms, reclaim_ms, ttl_ms, end_ms, renewal_count, release_reason)
-    SELECT p_trees[r_numbers[17 * i - 16]], r_texts[3 * i - 2], g_numbers[3 * i - 2], g_texts[3 * i - 1]::bigint[],
-      g_texts[3 * i]::text[], g_numbers[3 * i - 1], g_texts[3 * i - 2], g_numbers[3 * i], r_texts[3 * i - 1]::bigint[],
+      lapsed_held_micros, expire_ms, reclaim_ms, ttl_ms, end_ms, renewal_count, release_reason, priority, alternative,
+      shadow)
+    SELECT p_trees[r_numbers[17 * i - 16]], r_texts[3 * i - 2], g_numbers[3 * i - 2], g_texts[6 * i - 4]::bigint[],
+      g_texts[6 * i - 3]::text[], g_numbers[3 * i - 1], g_texts[6 * i - 5], g_numbers[3 * i], r_texts[3 * i - 1]::bigint[],
       c_states[r_numbers[17 * i - 15]], c_outcomes[r_numbers[17 * i - 14]],
       r_numbers[17 * i - 13] & 1 <> 0, r_numbers[17 * i - 13] & 2 <> 0, r_numbers[17 * i - 13] & 4 <> 0,
       r_numbers[17 * i - 12], r_numbers[17 * i - 11], r_numbers[17 * i - 10], r_numbers[17 * i - 9],
       r_numbers[17 * i - 8], r_numbers[17 * i - 7], r_numbers[17 * i - 6], r_numbers[17 * i - 5],
       r_numbers[17 * i - 4], r_numbers[17 * i - 3], r_numbers[17 * i - 2], r_numbers[17 * i - 1],
-      r_numbers[17 * i], r_texts[3 * i]
+      r_numbers[17 * i], r_texts[3 * i], g_texts[6 * i - 2], g_texts[6 * i - 1], g_texts[6 * i]::text[]
     FROM generate_series(1, r_new_count) AS i
     WHERE v_moves[r_numbers[17 * i - 16]];
   END IF;

@@ -16,6 +16,8 @@ export async function rebuildProjection(ownerUrl: string, treeId: TreeId): Promi
       await tx`DELETE FROM budgetd.projection_heads WHERE tree = ${treeId}`;
       await tx`DELETE FROM budgetd.reservations WHERE tree = ${treeId}`;
       await tx`DELETE FROM budgetd.counters WHERE tree = ${treeId}`;
+      await tx`DELETE FROM budgetd.rate_levels WHERE tree = ${treeId}`;
+      await tx`DELETE FROM budgetd.alerts WHERE tree = ${treeId}`;
       await tx`DELETE FROM budgetd.budgets WHERE tree = ${treeId}`;
     });
   });

@@ -1,6 +1,9 @@
-// The first promise, checked on the journal alone: no entry that raises settled + held leaves it above the amount of a limit.
-// Entries that do not raise it (a lapse, a settlement out of the hold) pass where an edit has lowered the amount below it.
+// The first promise, checked on the journal alone: no entry that raises settled + held leaves it above the amount of a limit,
+// and what its budget tolerates in soft mode. Entries that do not raise it (a lapse, a settlement out of the hold) pass where an
+// edit has lowered the amount below it. Budgets that only watch are exempt; what a budget keeps for urgent work is within its
+// amounts, and no bound of its own.
 import type { Account, BudgetState } from '../kernel/budget.ts';
+import { binds } from '../kernel/enforcement.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { amountIn, counterAt } from '../kernel/headroom.ts';
 import type { TreeState } from '../kernel/tree-state.ts';
@@ -53,14 +56,15 @@ export class CeilingCheck {
   #problemsOf({ seq, atMs }: Entry, { account, micros }: Raised): string[] {
     const budget = this.#state.mustBudget(account.budgetNo);
     const limits = budget.def.limits.filter(({ windowNo }) => windowNo === account.windowNo);
-    if (micros <= 0n || limits.length === 0) return [];
+    if (micros <= 0n || limits.length === 0 || !binds(budget)) return [];
     const isRolling = rollingRuleOf(budget.def.windows, account.windowNo) !== undefined;
     const counter = isRolling ? counterAt(budget, account, atMs) : this.#sumsOf(budget, account, atMs);
     const after = counter.heldMicros + counter.settledMicros + micros;
+    const { mode, toleranceMicros } = budget.def.enforcement;
     return limits.flatMap((limit) => {
-      const amountMicros = amountIn(limit, account.periodMs);
-      if (after <= amountMicros) return [];
-      return [`entry ${seq} takes ${budget.def.path} to ${after}, past ${amountMicros} of ${limit.name}`];
+      const ceilingMicros = amountIn(limit, account.periodMs) + (mode === 'soft' ? toleranceMicros : 0n);
+      if (after <= ceilingMicros) return [];
+      return [`entry ${seq} takes ${budget.def.path} to ${after}, past ${ceilingMicros} of ${limit.name}`];
     });
   }
 }

@@ -9,9 +9,14 @@ export function reservationText(reservation: Reservation): string {
   return textOf({ ...reservation, actingFor: '', labels: [] });
 }
 
-/** A budget with its counts and the levels of its rates; its counters are compared one by one. */
-export function budgetText({ def, activeCount, openChildCount, movedMs, rateLevels }: BudgetState): string {
-  return textOf({ def, activeCount, openChildCount, movedMs, rateLevels: rateLevels.toSorted((a, b) => a.no - b.no) });
+/** A budget with its counts, the levels of its rates and its marks of alerts; its counters are compared one by one. */
+export function budgetText(budget: BudgetState): string {
+  const { def, activeCount, openChildCount, movedMs } = budget;
+  const rateLevels = budget.rateLevels.toSorted((a, b) => a.no - b.no);
+  const alertMarks = budget.alertMarks.toSorted(
+    (a, b) => a.limitNo - b.limitNo || a.periodMs - b.periodMs || a.percent - b.percent,
+  );
+  return textOf({ def, activeCount, openChildCount, movedMs, rateLevels, alertMarks });
 }
 
 /**

@@ -1,9 +1,10 @@
 // Journal entries to net changes of projected rows: a hold that opens and closes among them becomes one row, a counter one
 // difference. Pure, and shared by every store, so that projections cannot differ between them.
 import type { Account, BudgetDef } from '../kernel/budget.ts';
-import type { BudgetChange, Effect, Entry, Granted } from '../kernel/entry.ts';
+import type { Alert, BudgetChange, Effect, Entry, Granted } from '../kernel/entry.ts';
 import type { ReservationId } from '../kernel/names.ts';
 import type { ReservationFigures } from '../kernel/reservation.ts';
+import { type AlertRow, alertRow, alertsAfter } from './fold-alerts.ts';
 
 /** A budget that is new or changed. */
 export interface BudgetRow {
@@ -56,6 +57,8 @@ export interface TreeChanges {
   readonly counters: ReadonlyMap<string, CounterRow>;
   readonly rates: ReadonlyMap<string, RateRow>;
   readonly reservations: ReadonlyMap<ReservationId, ReservationRow>;
+  /** By limit. */
+  readonly alerts: ReadonlyMap<string, readonly AlertRow[]>;
 }
 
 /** Of a tree without entries. No tree is projected to -1, so that the guard lets nothing of it pass. */
@@ -68,6 +71,7 @@ export const NO_CHANGES: TreeChanges = {
   counters: new Map(),
   rates: new Map(),
   reservations: new Map(),
+  alerts: new Map(),
 };
 
 /** Folds entries that follow each other, at least one. */
@@ -85,6 +89,7 @@ export function foldChanges(entries: readonly Entry[]): TreeChanges {
     counters: fold.counters,
     rates: fold.rates,
     reservations: fold.reservations,
+    alerts: fold.alerts,
   };
 }
 
@@ -94,6 +99,7 @@ class Fold {
   readonly counters = new Map<string, CounterRow>();
   readonly rates = new Map<string, RateRow>();
   readonly reservations = new Map<ReservationId, ReservationRow>();
+  readonly alerts = new Map<string, readonly AlertRow[]>();
   /** Many effects share one list of accounts. */
   readonly #rows = new Map<readonly Account[], readonly CounterRow[]>();
 
@@ -127,6 +133,9 @@ class Fold {
           this.#move(lapse.effects, entry.atMs);
         }
         break;
+      case 'Alerted':
+        this.#tell(entry.alerts, entry.atMs);
+        break;
       case 'Refused':
         break;
       default:
@@ -151,6 +160,14 @@ class Fold {
       counter.heldMicros += heldMicros;
       counter.settledMicros += settledMicros;
       counter.overrunMicros += overrunMicros;
+    }
+  }
+
+  #tell(alerts: readonly Alert[], atMs: number): void {
+    const byLimit = Map.groupBy(alerts, ({ budgetNo, limitNo }) => `${budgetNo}:${limitNo}`);
+    for (const [key, told] of byLimit) {
+      const rows = told.map((alert) => alertRow(alert, atMs));
+      this.alerts.set(key, alertsAfter(this.alerts.get(key) ?? [], rows));
     }
   }
 

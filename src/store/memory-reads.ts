@@ -34,6 +34,18 @@ export function memoryReads(database: MemoryDatabase, up: () => void): ReadModel
         .filter((r) => after === undefined || r.id > after)
         .slice(0, countMax);
     },
+    async readEvents(treeId, afterSeq, countMax) {
+      up();
+      return database.tree(treeId).entriesAfter(afterSeq, countMax).slice(0, countMax);
+    },
+    async treeHeads(after, countMax) {
+      up();
+      return [...database.trees.values()]
+        .filter(({ treeId, head }) => head.seq > 0 && (after === undefined || treeId > after))
+        .map(({ treeId, head: { seq, atMs } }) => ({ treeId, seq, atMs }))
+        .sort((a, b) => (a.treeId < b.treeId ? -1 : 1))
+        .slice(0, countMax);
+    },
     async uncappedRoots(countMax: number) {
       up();
       const roots = budgets().filter((def) => def.parentNo === undefined && def.uncapped);

@@ -8,6 +8,7 @@ import type { Reservation } from '../kernel/reservation.ts';
 import type { JournalRow } from './audit.ts';
 import type { PersonalRow } from './decode-entry.ts';
 import { decodeEntries } from './entry-codec.ts';
+import { type AlertRow, alertsAfter, marksOf } from './fold-alerts.ts';
 import { type BudgetRow, type CounterRow, foldChanges, type RateRow, type ReservationRow } from './fold-changes.ts';
 import { GENESIS_HASH, type Head, ProjectionMismatchError } from './port.ts';
 import { countersOf, levelsOf } from './projected-rows.ts';
@@ -28,6 +29,7 @@ export class MemoryTree {
   readonly #budgets = new Map<number, BudgetRow>();
   readonly #counters = new Map<number, Map<string, CounterRow>>();
   readonly #rates = new Map<string, RateRow>();
+  readonly #alerts = new Map<string, readonly AlertRow[]>();
   readonly #reservations = new Map<
     ReservationId,
     ReservationRow & { readonly granted: NonNullable<ReservationRow['granted']> }
@@ -59,6 +61,7 @@ export class MemoryTree {
     }
     for (const [key, row] of changes.counters) this.#moveCounter(key, row);
     for (const [key, row] of changes.rates) this.#rates.set(key, row);
+    for (const [key, rows] of changes.alerts) this.#alerts.set(key, alertsAfter(this.#alerts.get(key) ?? [], rows));
     for (const [id, row] of changes.reservations) {
       const before = this.#reservations.get(id);
       const granted = row.granted ?? before?.granted;
@@ -122,6 +125,7 @@ export class MemoryTree {
     );
     const [lifetime] = rows;
     const rates = [...this.#rates.values()].filter(({ budgetNo }) => budgetNo === def.no);
+    const marks = [...this.#alerts.values()].flat().filter(({ budgetNo }) => budgetNo === def.no);
     return {
       def,
       labels: (row.labelSeq !== undefined ? this.personal.get(row.labelSeq)?.labels : undefined) ?? [],
@@ -129,6 +133,12 @@ export class MemoryTree {
       rateLevels: levelsOf(
         def,
         rates.map(({ rateNo, level, atMs }) => ({ no: rateNo, level, atMs })).sort((a, b) => a.no - b.no),
+      ),
+      alertMarks: marksOf(
+        def,
+        marks
+          .map(({ limitNo, periodMs, percent }) => ({ limitNo, periodMs, percent }))
+          .sort((a, b) => a.limitNo - b.limitNo || a.periodMs - b.periodMs || a.percent - b.percent),
       ),
       activeCount: lifetime?.active ?? 0,
       openChildCount: lifetime?.openChildren ?? 0,

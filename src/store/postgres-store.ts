@@ -9,7 +9,7 @@ import { loadTree } from './load.ts';
 import type { Store } from './port.ts';
 import { projectBatch } from './project.ts';
 import { readHistory } from './read-history.ts';
-import { dueTrees, findKeys, readEntries, unprojectedTrees } from './read-journal.ts';
+import { dueTrees, findKeys, readEntries, readEvents, treeHeads, unprojectedTrees } from './read-journal.ts';
 import { databaseInfo, LIST_SETTINGS, listBudgetPaths, listReservations, uncappedRoots } from './read-models.ts';
 import type { ReadModels } from './reads.ts';
 import { SERVICE_ROLE, SqlClient, type SqlClientOptions } from './sql-client.ts';
@@ -118,6 +118,8 @@ export async function createPostgresStore(options: PostgresStoreOptions): Promis
     quarantine: (treeId, reason) => quarantineTree(projections, treeId, reason),
     listBudgetPaths: (query) => listBudgetPaths(lists, query),
     listReservations: (query) => listReservations(lists, query),
+    readEvents: (treeId, afterSeq, countMax) => readEvents(lists, treeId, afterSeq, countMax),
+    treeHeads: (after, countMax) => treeHeads(lists, after, countMax),
     uncappedRoots: (countMax) => uncappedRoots(lists, countMax),
     databaseInfo: () => databaseInfo(lists),
     ...postgresAudit(lists),

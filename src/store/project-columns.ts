@@ -1,8 +1,10 @@
 // Row changes as the parameters of budgetd.project_batch: a row's numbers side by side in one array, its texts in another
 // (sql/0006 says which). On the hot path of every reservation, so rows are pushed onto flat lists.
 import type { Account } from '../kernel/budget.ts';
+import { PRIORITY_DEFAULT } from '../kernel/enforcement.ts';
 import type { Outcome, ReservationFigures, ReservationState } from '../kernel/reservation.ts';
 import { budgetDefText } from './budget-def-codec.ts';
+import type { AlertRow } from './fold-alerts.ts';
 import type { BudgetRow, CounterRow, RateRow, ReservationRow, TreeChanges } from './fold-changes.ts';
 import { quoted, scalarArray, textArray } from './pg-array.ts';
 
@@ -20,6 +22,7 @@ export interface ProjectColumns {
   readonly counterNumbers: string;
   readonly rateNumbers: string;
   readonly rateLevels: string;
+  readonly alertNumbers: string;
   /** Reservations that are new; they come first. */
   readonly newCount: number;
   readonly figureNumbers: string;
@@ -34,6 +37,7 @@ export function columnsOf(changes: readonly TreeChanges[]): ProjectColumns {
   const budgetTexts: Element[] = [];
   const counterNumbers: Element[] = [];
   const rates: RateColumns = { numbers: [], levels: [] };
+  const alertNumbers: Element[] = [];
   const fresh = new ReservationColumns();
   const changed = new ReservationColumns();
   changes.forEach((change, i) => {
@@ -43,6 +47,7 @@ export function columnsOf(changes: readonly TreeChanges[]): ProjectColumns {
     }
     for (const row of change.counters.values()) pushCounter(counterNumbers, i + 1, row);
     for (const row of change.rates.values()) pushRate(rates, i + 1, row);
+    for (const rows of change.alerts.values()) for (const row of rows) pushAlert(alertNumbers, i + 1, row);
     for (const row of change.reservations.values()) {
       if (row.granted === undefined) changed.push(i + 1, row);
       else fresh.push(i + 1, row);
@@ -54,6 +59,7 @@ export function columnsOf(changes: readonly TreeChanges[]): ProjectColumns {
     counterNumbers: literalOf(counterNumbers),
     rateNumbers: literalOf(rates.numbers),
     rateLevels: literalOf(rates.levels),
+    alertNumbers: literalOf(alertNumbers),
     newCount: fresh.count,
     figureNumbers: literalOf(fresh.figureNumbers, changed.figureNumbers),
     figureTexts: literalOf(fresh.figureTexts, changed.figureTexts),
@@ -83,12 +89,15 @@ class ReservationColumns {
     const labels = labelSeqs.length === 0 ? 'NULL' : `"${scalarArray(labelSeqs)}"`;
     this.figureTexts.push(quoted(id), labels, quoted(figures.releaseReason));
     if (granted === undefined) return;
-    const { budgetNo, createMs, holder, accounts, also } = granted.reservation;
+    const { budgetNo, createMs, holder, accounts, also, priority, alternative, shadow } = granted.reservation;
     this.grantNumbers.push(budgetNo, createMs, granted.seq);
     this.grantTexts.push(
       quoted(holder),
       accountsLiteral(accounts),
       also.length === 0 ? 'NULL' : quoted(textArray(also)),
+      priority === PRIORITY_DEFAULT ? 'NULL' : priority,
+      alternative === '' ? 'NULL' : quoted(alternative),
+      shadow === undefined ? 'NULL' : quoted(textArray([shadow.mode, shadow.reason, shadow.budget])),
     );
   }
 }
@@ -115,6 +124,11 @@ interface RateColumns {
 function pushRate(to: RateColumns, treePlace: number, { budgetNo, rateNo, level, atMs }: RateRow): void {
   to.numbers.push(treePlace, budgetNo, rateNo, atMs);
   to.levels.push(level);
+}
+
+function pushAlert(to: Element[], treePlace: number, row: AlertRow): void {
+  const { budgetNo, limitNo, periodMs, percent, atMs, usedMicros, amountMicros } = row;
+  to.push(treePlace, budgetNo, limitNo, periodMs, percent, atMs, usedMicros, amountMicros);
 }
 
 function pushFigures(to: Element[], treePlace: number, f: ReservationFigures): void {

@@ -1,18 +1,22 @@
 // Projected rows, as the functions in sql/0005 give them, to the kernel's records. Used by load, by lists and by audit.
+import type { AlertMark } from '../kernel/alert-mark.ts';
 import type { Account, BudgetDef, BudgetState, Counter, Labels } from '../kernel/budget.ts';
+import { PRIORITY_DEFAULT } from '../kernel/enforcement.ts';
 import type { BudgetPath, ReservationId } from '../kernel/names.ts';
 import type { RateLevel } from '../kernel/rate.ts';
 import { labelsAfter } from '../kernel/records-after.ts';
 import type { Reservation } from '../kernel/reservation.ts';
 import { budgetDefOf } from './budget-def-codec.ts';
 import type { PersonalRow } from './decode-entry.ts';
+import { priorityOf, shadowOf } from './enforcement-codec.ts';
 import { figuresOf } from './figures-codec.ts';
+import { marksOf } from './fold-alerts.ts';
 import { accountsOf, amountOf, arrayOf, integerOf, levelOf, stringOf } from './json-text.ts';
 import { labelsOf } from './labels-codec.ts';
 
 /** Reads budgetd.budget_json. Throws CorruptJournalError. */
 export function budgetStateOf(value: unknown): BudgetState {
-  const [defJson, labels, counterRows, counts, rateRows] = arrayOf(value, 5);
+  const [defJson, labels, counterRows, counts, rateRows, markRows] = arrayOf(value, 6);
   const [activeCount, openChildCount, movedMs] = arrayOf(counts, 3);
   const def = budgetDefOf(defJson);
   const rates = arrayOf(rateRows ?? []).map(rateLevelOf);
@@ -21,6 +25,7 @@ export function budgetStateOf(value: unknown): BudgetState {
     labels: labelsOf(labels),
     ...countersOf(def, arrayOf(counterRows ?? []).map(counterOf)),
     rateLevels: levelsOf(def, rates),
+    alertMarks: marksOf(def, arrayOf(markRows ?? []).map(markOf)),
     activeCount: integerOf(activeCount),
     openChildCount: integerOf(openChildCount),
     movedMs: integerOf(movedMs),
@@ -51,6 +56,11 @@ function rateLevelOf(value: unknown): RateLevel {
   return { no: integerOf(no), level: levelOf(level), atMs: integerOf(atMs) };
 }
 
+function markOf(value: unknown): AlertMark {
+  const [limitNo, periodMs, percent] = arrayOf(value, 3);
+  return { limitNo: integerOf(limitNo), periodMs: integerOf(periodMs), percent: integerOf(percent) };
+}
+
 function counterOf(value: unknown): Counter {
   const [windowNo, periodMs, held, settled, overrun] = arrayOf(value, 5);
   return {
@@ -66,7 +76,8 @@ function counterOf(value: unknown): Counter {
 export function reservationsOf(values: readonly unknown[]): Reservation[] {
   const shared = new Map<string, readonly Account[]>();
   return values.map((value) => {
-    const [id, budgetNo, flat, createMs, holder, personal, figures, budget, also] = arrayOf(value, 9);
+    const [id, budgetNo, flat, createMs, holder, personal, figures, budget, also, priority, alternative, shadow] =
+      arrayOf(value, 12);
     const [path, unit] = arrayOf(budget, 2);
     const [actingFor, labels] = personalOf(personal);
     const key = String(flat);
@@ -80,6 +91,9 @@ export function reservationsOf(values: readonly unknown[]): Reservation[] {
       unit: stringOf(unit),
       accounts,
       createMs: integerOf(createMs),
+      priority: priority === null ? PRIORITY_DEFAULT : priorityOf(priority),
+      alternative: alternative === null ? '' : stringOf(alternative),
+      shadow: shadow === null ? undefined : shadowOf(shadow),
       holder: stringOf(holder),
       actingFor,
       labels,

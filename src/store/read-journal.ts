@@ -7,6 +7,7 @@ import { decodeEntries, decodePicked } from './entry-codec.ts';
 import { arrayOf, integerOf } from './json-text.ts';
 import { CorruptJournalError, type DueTree } from './port.ts';
 import { personalLookup } from './projected-rows.ts';
+import type { TreeHead } from './reads.ts';
 import type { Runs } from './sql-client.ts';
 
 // A batch of the lane holds about as many; more go in several calls.
@@ -69,6 +70,22 @@ export async function readEntries(client: Runs, treeId: TreeId, afterSeq: number
   checkChainOf(treeId, texts, row.chain);
   const personalOf = personalLookup(row.personal);
   return texts.flatMap((text) => decodeEntries(text, personalOf)).filter((entry) => entry.seq > afterSeq);
+}
+
+/** Entries for readers. See ReadModels.readEvents. */
+export async function readEvents(client: Runs, treeId: TreeId, afterSeq: number, countMax: number): Promise<Entry[]> {
+  // A row comes whole; it may hold more than is asked for.
+  return (await readEntries(client, treeId, afterSeq, countMax)).slice(0, countMax);
+}
+
+/** Heads of trees. See ReadModels.treeHeads. */
+export async function treeHeads(client: Runs, after: TreeId | undefined, countMax: number): Promise<TreeHead[]> {
+  const rows = await client.run(
+    (sql) => sql<{ tree: TreeId; seq: string; at_ms: string }[]>`
+      SELECT h.tree, h.seq, h.at_ms FROM budgetd.tree_heads h WHERE h.tree > ${after ?? ''}
+      ORDER BY h.tree LIMIT ${countMax}`,
+  );
+  return rows.map((row) => ({ treeId: row.tree, seq: Number(row.seq), atMs: Number(row.at_ms) }));
 }
 
 /** Trees whose projection is behind. See Store.unprojectedTrees. */

@@ -1,4 +1,6 @@
-// Lists that readers ask for, from the projected tables. The caller catches the projection up first.
+// What readers ask for past the lane: lists, from the projected tables, which the caller brings up to date first; and events,
+// from the journal itself, which is what it is at any time.
+import type { Entry } from '../kernel/entry.ts';
 import type { BudgetPath, ReservationId, TreeId } from '../kernel/names.ts';
 import type { Reservation, ReservationState } from '../kernel/reservation.ts';
 
@@ -24,6 +26,15 @@ export interface ListReservationsQuery {
   readonly countMax: number;
 }
 
+/** Where the journal of a tree ends. */
+export interface TreeHead {
+  readonly treeId: TreeId;
+  /** Of the last entry; at least 1. */
+  readonly seq: number;
+  /** Time of the last entry. */
+  readonly atMs: number;
+}
+
 /**
  * What the api reads past the lane. Every method throws StoreUnavailableError where the store does not answer, and
  * StoreTimeoutError, which is one too, where it does not answer this in time.
@@ -31,6 +42,16 @@ export interface ListReservationsQuery {
 export interface ReadModels {
   listBudgetPaths(query: ListBudgetsQuery): Promise<readonly BudgetPath[]>;
   listReservations(query: ListReservationsQuery): Promise<readonly Reservation[]>;
+  /**
+   * Entries of a tree after a sequence, oldest first, up to `countMax`; none where there are no more. They are durable, and so
+   * are those before them. Throws CorruptJournalError.
+   */
+  readEvents(treeId: TreeId, afterSeq: number, countMax: number): Promise<readonly Entry[]>;
+  /**
+   * Heads of trees, by id, after a cursor, up to `countMax`; whoever follows all trees finds here which of them have moved.
+   * Reads as many rows as it gives.
+   */
+  treeHeads(after: TreeId | undefined, countMax: number): Promise<readonly TreeHead[]>;
   /** Roots that say `uncapped`, up to `countMax`. */
   uncappedRoots(countMax: number): Promise<readonly BudgetPath[]>;
   /** Version of the database and of the schema. */

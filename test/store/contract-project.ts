@@ -98,7 +98,7 @@ export function describeProject(c: ContractWorld): void {
       expect(await c.project(entries)).toBe(12);
       const loaded = await sorted();
       expect(loaded).toMatchObject({ head, projectedSeq: 12, budgetCount: 3, tail: [] });
-      const plain = { labels: [], steps: [], rateLevels: [] };
+      const plain = { labels: [], steps: [], rateLevels: [], alertMarks: [] };
       expect(loaded.budgets).toStrictEqual([
         {
           ...plain,

@@ -5,11 +5,14 @@ import { readCheckedRows } from '../../src/store/journal-reader.ts';
 import type { ReadModels } from '../../src/store/reads.ts';
 import type { ContractWorld } from './contract-world.ts';
 import {
+  alerted,
+  appendTo,
   created,
   definition,
   digest,
   granted,
   held,
+  NO_HEAD,
   path,
   rid,
   START_MS,
@@ -84,6 +87,44 @@ export function describeReads(c: ContractWorld): void {
       expect(await list('/a', { after: rid('r0') })).toStrictEqual(['r2']);
       expect(await list('/b')).toStrictEqual([]);
     });
+  });
+
+  it('events come in order from anywhere in a row, as many as are asked for, with their personal fields', async () => {
+    const special = granted({ seq: 4, personal: { actingFor: 'Ann' } }, rid('r'), c.onRun(), held(7n, START_MS + 9));
+    const first = [...threeLevels(c.treeId), special, alerted({ seq: 5 }, [1, 1, 0, 80])];
+    const second = [settled({ seq: 6 }, rid('r'), [1, 2, 3], held(7n, START_MS + 9))];
+    const read = (afterSeq: number, countMax: number) => c.store.readEvents(c.treeId, afterSeq, countMax);
+    expect(await read(0, 10)).toStrictEqual([]);
+    const head = await c.start(first);
+    await appendTo(c.store, c.epoch, { treeId: c.treeId, expected: head, entries: second });
+    const all = [...first, ...second];
+    expect(await read(0, 10)).toStrictEqual(all);
+    expect(await read(0, 2)).toStrictEqual(all.slice(0, 2));
+    expect(await read(3, 2)).toStrictEqual(all.slice(3, 5));
+    expect(await read(4, 2)).toSatisfy((found: Entry[]) => found.length > 0 && found.length <= 2);
+    expect((await read(4, 2))[0]).toStrictEqual(all[4]);
+    expect(await read(5, 1)).toStrictEqual(all.slice(5));
+    expect(await read(6, 10)).toStrictEqual([]);
+  });
+
+  it('heads of trees come by id after a cursor, and tell which have moved', async () => {
+    const other = tree(`${c.treeId}-b`);
+    const head = await c.start();
+    await appendTo(c.store, c.epoch, { treeId: other, expected: NO_HEAD, entries: threeLevels(other) });
+    const heads = () => c.store.treeHeads(tree(c.treeId.slice(0, -1)), 1_000);
+    const own = async () => (await heads()).filter(({ treeId }) => treeId.startsWith(c.treeId));
+    const atMs = START_MS + 3;
+    expect(await own()).toStrictEqual([
+      { treeId: c.treeId, seq: 3, atMs },
+      { treeId: other, seq: 3, atMs },
+    ]);
+    const entries = [alerted({ seq: 4 }, [1, 1, 0, 80])];
+    await appendTo(c.store, c.epoch, { treeId: c.treeId, expected: head, entries });
+    expect((await own()).map(({ seq }) => seq)).toStrictEqual([4, 3]);
+    expect((await c.store.treeHeads(c.treeId, 1)).map(({ treeId }) => treeId)).toStrictEqual([other]);
+    const ids = (await c.store.treeHeads(undefined, 1_000)).map(({ treeId }) => treeId);
+    expect(ids).toContain(other);
+    expect(ids).toStrictEqual(ids.toSorted());
   });
 
   it('audit reads rows, projection and keys back', async () => {

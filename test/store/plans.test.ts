@@ -3,6 +3,7 @@
 // scanned, and no more rows are touched than the call concerns.
 import postgres from 'postgres';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Entry } from '../../src/kernel/entry.ts';
 import { rollingRule } from '../../src/kernel/window.ts';
 import { appendBatch } from '../../src/store/append.ts';
 import { budgetDefText } from '../../src/store/budget-def-codec.ts';
@@ -11,12 +12,13 @@ import { loadTree } from '../../src/store/load.ts';
 import type { Loaded } from '../../src/store/port.ts';
 import { projectBatch } from '../../src/store/project.ts';
 import { readHistory } from '../../src/store/read-history.ts';
-import { findKeys, readEntries, unprojectedTrees } from '../../src/store/read-journal.ts';
+import { findKeys, readEntries, readEvents, treeHeads, unprojectedTrees } from '../../src/store/read-journal.ts';
 import { LIST_SETTINGS, listBudgetPaths, listReservations, uncappedRoots } from '../../src/store/read-models.ts';
 import { type Runs, SERVICE_ROLE, type Sql } from '../../src/store/sql-client.ts';
 import { holdWriterLease } from '../../src/store/writer-lease.ts';
 import { createDatabase, type TestDatabase } from '../support/postgres.ts';
 import {
+  alerted,
   definition,
   digest,
   granted,
@@ -44,6 +46,7 @@ const TABLES = [
   'budgets',
   'counters',
   'rate_levels',
+  'alerts',
   'reservations',
 ];
 
@@ -57,6 +60,7 @@ const FILL = `
     SELECT 't' || i % 10, i, 1, 't' || i % 10 || '/' || i, false, 1, 1000000 + i, '{}' FROM generate_series(1, ${ROW_COUNT}) i;
   INSERT INTO budgetd.counters SELECT 't' || i % 10, i, 0, 0, 0, 0, 0, 0, 0, 0 FROM generate_series(1, ${ROW_COUNT}) i;
   INSERT INTO budgetd.rate_levels SELECT 't' || i % 10, i, 1, 0, 0 FROM generate_series(1, ${ROW_COUNT}) i;
+  INSERT INTO budgetd.alerts SELECT 't' || i % 10, i, 1, i, 80, 1, 1, 1 FROM generate_series(1, ${ROW_COUNT}) i;
   INSERT INTO budgetd.reservations SELECT 't' || i % 10, 'r' || i, i, '{1,0,0}', '{x}', 1, '', 1, NULL, 'ACTIVE',
     1, 1, 1, 0, 0, 0, 0, 0, i, i, 1, 0, NULL, false, false, false, NULL, '' FROM generate_series(1, ${ROW_COUNT}) i;`;
 const OLD_DEF = budgetDefText(
@@ -84,6 +88,7 @@ const EMPTY = `
   DELETE FROM budgetd.reservations WHERE id <> 'r1';
   DELETE FROM budgetd.budgets WHERE budget_no <> 1;
   DELETE FROM budgetd.counters WHERE budget_no <> 1;
+  DELETE FROM budgetd.alerts WHERE budget_no <> 1;
   DELETE FROM budgetd.personal WHERE seq <> 1;
   ALTER TABLE budgetd.journal ENABLE TRIGGER journal_append_only;`;
 const REFILL = FILL.replaceAll(/(FROM generate_series[^;]+);/g, '$1 ON CONFLICT DO NOTHING;');
@@ -159,6 +164,7 @@ describe.each(STATISTICS)('on tables %s', (_, steps) => {
   const later = () => [
     settled({ seq: 6, key: 'c' }, rid('a'), [1, 2, 3], hold),
     renewed({ seq: 7 }, [[rid('b'), hold, START_MS + 60_000]]),
+    alerted({ seq: 8 }, [3, 1, 0, 80]),
   ];
   const few = { scanned: [], rowCountMax: expect.toSatisfy((count: number) => count <= TOUCHED_MAX) };
 
@@ -212,6 +218,22 @@ describe.each(STATISTICS)('on tables %s', (_, steps) => {
     expect(budget?.steps).toHaveLength(10);
   });
 
+  it('an alert takes the place of those of earlier periods, and touches those of its limit alone', async () => {
+    const rows = () => sql`SELECT a.limit_no AS limit, a.period_ms::integer AS period, a.used_micros::integer AS used
+      FROM budgetd.alerts a WHERE a.tree = ${treeId} ORDER BY a.limit_no, a.period_ms`;
+    const project = (entries: readonly Entry[]) => touched((runs) => projectBatch(runs, [{ treeId, entries }]));
+    await project([...threeLevels(treeId), alerted({ seq: 4 }, [1, 1, 1, 80], [1, 1, 1, 100], [1, 2, 1, 80])]);
+    expect(await project([alerted({ seq: 5 }, [1, 1, 2, 80])])).toStrictEqual(few);
+    expect(await rows()).toEqual([
+      { limit: 1, period: 2, used: 80 },
+      { limit: 2, period: 1, used: 80 },
+    ]);
+    const again = alerted({ seq: 6 }, [1, 1, 2, 80]);
+    const more = again.alerts.map((alert) => ({ ...alert, usedMicros: 95n }));
+    expect(await project([{ ...again, alerts: more }])).toStrictEqual(few);
+    expect((await rows())[0]).toEqual({ limit: 1, period: 2, used: 95 });
+  });
+
   it('sums over the past of a budget go by index', async () => {
     const fromMs = ROW_COUNT + 9_991;
     const needs = [
@@ -234,6 +256,22 @@ describe.each(STATISTICS)('on tables %s', (_, steps) => {
       found = await idle(runs);
     });
     expect(found).toHaveLength(5);
+    expect(seen).toStrictEqual(few);
+  });
+
+  it('events and heads of trees touch the rows of their page', async () => {
+    await appendBatch({ run: (work) => work(sql) }, 1, [{ treeId, expected: NO_HEAD, entries: life() }]);
+    let events: readonly unknown[] = [];
+    let heads: readonly unknown[] = [];
+    const seen = await touched(async (runs) => {
+      for (const [name, value] of Object.entries(LIST_SETTINGS)) {
+        await runs.run((tx) => tx`SELECT set_config(${name}, ${value}, true)`);
+      }
+      events = await readEvents(runs, treeId, 2, 2);
+      heads = await treeHeads(runs, tree('t5'), 10);
+    });
+    expect(events).toHaveLength(2);
+    expect(heads).toHaveLength(10);
     expect(seen).toStrictEqual(few);
   });
 

@@ -1,5 +1,6 @@
 // What every store promises, told once and run over each of them. A store that passes can stand in for any other.
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
+import { describeAlerts } from './contract-alerts.ts';
 import { describeAppend } from './contract-append.ts';
 import { describeHistory } from './contract-history.ts';
 import { describeLease } from './contract-lease.ts';
@@ -33,6 +34,7 @@ export function describeStoreContract(name: string, open: () => Promise<StoreUnd
     describeReads(world);
     describeWindows(world);
     describeHistory(world);
+    describeAlerts(world);
     describeLease(world);
   });
 }

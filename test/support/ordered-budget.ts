@@ -1,5 +1,5 @@
 // A budget's records in one order, so that two of them can be compared: what is in no order by itself (windows among each other,
-// rates) stands in that of its numbers.
+// rates, alerts) stands in that of its numbers.
 import type { BudgetState, Counter } from '../../src/kernel/budget.ts';
 import { oldestStep } from '../../src/kernel/window.ts';
 
@@ -12,6 +12,9 @@ export function orderedBudget(budget: BudgetState): BudgetState {
     counters: budget.counters.toSorted(byKey),
     steps: budget.steps.toSorted(byKey),
     rateLevels: budget.rateLevels.toSorted((a, b) => a.no - b.no),
+    alertMarks: budget.alertMarks.toSorted(
+      (a, b) => a.limitNo - b.limitNo || a.periodMs - b.periodMs || a.percent - b.percent,
+    ),
   };
 }
 
