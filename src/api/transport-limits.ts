@@ -42,5 +42,11 @@ export const IDLE_TIMEOUT_MS = 65_000;
 /** Largest block of request headers, in bytes: a token and what proxies add. Node's own default, said here to be kept. */
 export const HEADER_BYTES_MAX = 16 * 1024;
 
-/** When a client that was turned away for the number of Sessions should try again. */
+/** Streams of answers open at once on one server. Each holds one page of a journal while its reader is slow. */
+export const WATCHES_MAX = 256;
+
+/** Of one caller: a quarter, as with Sessions. */
+export const WATCHES_PER_CALLER_MAX = 64;
+
+/** When a client that was turned away for the number of Sessions or watches should try again. */
 export const SESSIONS_RETRY_MS = 1_000;

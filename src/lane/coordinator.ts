@@ -36,4 +36,9 @@ export interface Coordinator {
    */
   catchUp(treeId: TreeId | undefined): Promise<Refusal | undefined>;
   status(): CoordinatorStatus;
+  /**
+   * Calls `listener` after each commit of this process with every tree that it wrote to; at once, so that it has to be quick.
+   * Returns how to end that. A hint for readers of the journal: what others commit is not told.
+   */
+  onCommitted(listener: (treeId: TreeId) => void): () => void;
 }

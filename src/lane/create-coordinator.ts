@@ -6,6 +6,7 @@ import type { Refusal } from '../kernel/refusal.ts';
 import { type Store, StoreUnavailableError } from '../store/port.ts';
 import { createCalendar } from './calendar.ts';
 import { type Clock, StoreClock } from './clock.ts';
+import { CommitListeners } from './commit-listeners.ts';
 import { commitTo } from './commitment.ts';
 import type { Coordinator, CoordinatorStatus } from './coordinator.ts';
 import { expireCommand } from './expire-command.ts';
@@ -81,6 +82,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
   let stopped: Promise<void> | undefined;
   const storeClock = options.clock === undefined ? new StoreClock(monotonicMs, log) : undefined;
   const clock = options.clock ?? (storeClock as StoreClock);
+  const listeners = new CommitListeners();
   let gap: LeaderGap | undefined;
   const writer: Writer = new Writer({
     store,
@@ -90,9 +92,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     log,
     graceMs,
     onLead: (epoch, gapMs) => {
-      // The gap was measured by the store's clock; a clock that is injected says nothing about it.
-      const toMs = storeClock?.nowMs();
-      gap = toMs === undefined ? undefined : { epoch, fromMs: toMs - gapMs, toMs };
+      gap = storeClock && gapBefore(storeClock.nowMs(), epoch, gapMs);
       changedHands();
       projector.takeUpLeftOver();
     },
@@ -111,7 +111,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     gap: () => gap,
     leaderAddress: () => writer.leaderAddress,
     onFenced: (epoch) => writer.fenced(epoch),
-    onCommitted: (treeId, entryCount) => projector.note(treeId, entryCount),
+    onCommitted: (treeId, entryCount) => listeners.tell(treeId, entryCount),
     catchUp: (treeId) => projector.catchUp(treeId),
     overload: () => projector.overload(),
     batchCountMax: options.batchCountMax,
@@ -126,6 +126,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     onCorrupt: (treeId, error) => lane.quarantine(treeId, 'its entries do not fit its projection', error),
     ...TIME,
   });
+  listeners.add((treeId, entryCount) => projector.note(treeId, entryCount));
   const isServing = (): boolean => isLeader() && !lane.storeDown && stopped === undefined;
   const noteServing = watchServing(isServing, options.onServingChange);
   const changedHands = (): void => {
@@ -145,6 +146,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     newReservationId: () => newReservationId(clock.nowMs()),
     catchUp: (treeId) => catchUp(parts, treeId),
     status: () => ({ serving: isServing(), ...statusOf(parts) }),
+    onCommitted: (listener) => listeners.add(listener),
     announce: (address) => writer.announce(address),
     quarantine: (treeId, why, error) => lane.quarantine(treeId, why, error),
     measure: () => ({ ...lane.cache.measure(), refusedClockJumpMs: storeClock?.refusedJumpMs ?? 0 }),
@@ -154,6 +156,11 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
       return stopped;
     },
   };
+}
+
+// Measured by the store's clock; a clock that is injected says nothing about it.
+function gapBefore(toMs: number, epoch: number, gapMs: number): LeaderGap {
+  return { epoch, fromMs: toMs - gapMs, toMs };
 }
 
 interface Parts {

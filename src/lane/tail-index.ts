@@ -53,6 +53,11 @@ export class TailIndex {
         return;
       case 'Refused':
         return;
+      case 'Alerted':
+        for (const budgetNo of new Set(entry.alerts.map((alert) => alert.budgetNo))) {
+          listed(this.#byBudget, budgetNo).push(entry);
+        }
+        return;
       default:
         listed(this.#byBudget, entry.def.no).push(entry);
         // It counts among the children of the one above.

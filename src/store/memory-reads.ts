@@ -38,13 +38,24 @@ export function memoryReads(database: MemoryDatabase, up: () => void): ReadModel
       up();
       return database.tree(treeId).entriesAfter(afterSeq, countMax).slice(0, countMax);
     },
-    async treeHeads(after, countMax) {
+    async treeHeads(after, countMax, movedAfterMs) {
       up();
       return [...database.trees.values()]
         .filter(({ treeId, head }) => head.seq > 0 && (after === undefined || treeId > after))
+        .filter(({ head }) => movedAfterMs === undefined || head.atMs > movedAfterMs)
         .map(({ treeId, head: { seq, atMs } }) => ({ treeId, seq, atMs }))
         .sort((a, b) => (a.treeId < b.treeId ? -1 : 1))
         .slice(0, countMax);
+    },
+    async seqThrough(treeId, atMs) {
+      up();
+      const { head, rows } = database.tree(treeId);
+      return atMs === undefined ? head.seq : (rows.findLast((row) => row.atMs <= atMs)?.lastSeq ?? 0);
+    },
+    async findReservations(treeId, ids) {
+      up();
+      const tree = database.tree(treeId);
+      return ids.flatMap((id) => tree.reservation(id) ?? []);
     },
     async uncappedRoots(countMax: number) {
       up();

@@ -9,8 +9,23 @@ import { loadTree } from './load.ts';
 import type { Store } from './port.ts';
 import { projectBatch } from './project.ts';
 import { readHistory } from './read-history.ts';
-import { dueTrees, findKeys, readEntries, readEvents, treeHeads, unprojectedTrees } from './read-journal.ts';
-import { databaseInfo, LIST_SETTINGS, listBudgetPaths, listReservations, uncappedRoots } from './read-models.ts';
+import {
+  dueTrees,
+  findKeys,
+  readEntries,
+  readEvents,
+  seqThrough,
+  treeHeads,
+  unprojectedTrees,
+} from './read-journal.ts';
+import {
+  databaseInfo,
+  findReservations,
+  LIST_SETTINGS,
+  listBudgetPaths,
+  listReservations,
+  uncappedRoots,
+} from './read-models.ts';
 import type { ReadModels } from './reads.ts';
 import { SERVICE_ROLE, SqlClient, type SqlClientOptions } from './sql-client.ts';
 import { holdWriterLease, quarantineTree, releaseWriterLease } from './writer-lease.ts';
@@ -119,7 +134,9 @@ export async function createPostgresStore(options: PostgresStoreOptions): Promis
     listBudgetPaths: (query) => listBudgetPaths(lists, query),
     listReservations: (query) => listReservations(lists, query),
     readEvents: (treeId, afterSeq, countMax) => readEvents(lists, treeId, afterSeq, countMax),
-    treeHeads: (after, countMax) => treeHeads(lists, after, countMax),
+    treeHeads: (after, countMax, movedAfterMs) => treeHeads(lists, after, countMax, movedAfterMs),
+    seqThrough: (treeId, atMs) => seqThrough(lists, treeId, atMs),
+    findReservations: (treeId, ids) => findReservations(lists, treeId, ids),
     uncappedRoots: (countMax) => uncappedRoots(lists, countMax),
     databaseInfo: () => databaseInfo(lists),
     ...postgresAudit(lists),

@@ -79,13 +79,32 @@ export async function readEvents(client: Runs, treeId: TreeId, afterSeq: number,
 }
 
 /** Heads of trees. See ReadModels.treeHeads. */
-export async function treeHeads(client: Runs, after: TreeId | undefined, countMax: number): Promise<TreeHead[]> {
+export async function treeHeads(
+  client: Runs,
+  after: TreeId | undefined,
+  countMax: number,
+  movedAfterMs?: number,
+): Promise<TreeHead[]> {
   const rows = await client.run(
     (sql) => sql<{ tree: TreeId; seq: string; at_ms: string }[]>`
       SELECT h.tree, h.seq, h.at_ms FROM budgetd.tree_heads h WHERE h.tree > ${after ?? ''}
+        ${movedAfterMs === undefined ? sql`` : sql`AND h.at_ms > ${movedAfterMs}`}
       ORDER BY h.tree LIMIT ${countMax}`,
   );
   return rows.map((row) => ({ treeId: row.tree, seq: Number(row.seq), atMs: Number(row.at_ms) }));
+}
+
+/** Where a tree's journal stood at an instant, or stands. See ReadModels.seqThrough. */
+export async function seqThrough(client: Runs, treeId: TreeId, atMs?: number): Promise<number> {
+  const [row] = await client.run((sql) =>
+    atMs === undefined
+      ? sql<{ seq: string }[]>`SELECT h.seq FROM budgetd.tree_heads h WHERE h.tree = ${treeId}`
+      : // From the end: what is asked about is recent.
+        sql<{ seq: string }[]>`
+          SELECT j.last_seq AS seq FROM budgetd.journal j WHERE j.tree = ${treeId} AND j.at <= budgetd.at_of_ms(${atMs})
+          ORDER BY j.last_seq DESC LIMIT 1`,
+  );
+  return Number(row?.seq ?? 0);
 }
 
 /** Trees whose projection is behind. See Store.unprojectedTrees. */

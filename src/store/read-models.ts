@@ -1,6 +1,7 @@
 // Lists for readers, from the projected tables. Pages by key, so that a page costs the same wherever it begins.
-import { type BudgetPath, treeOf } from '../kernel/names.ts';
+import { type BudgetPath, type ReservationId, type TreeId, treeOf } from '../kernel/names.ts';
 import type { Reservation, ReservationState } from '../kernel/reservation.ts';
+import { textArray } from './pg-array.ts';
 import { reservationsOf } from './projected-rows.ts';
 import type { ListBudgetsQuery, ListReservationsQuery } from './reads.ts';
 import type { Runs, Sql } from './sql-client.ts';
@@ -92,6 +93,20 @@ export async function listReservations(client: Runs, query: ListReservationsQuer
         ORDER BY x.id LIMIT ${countMax}
       ) AS r ORDER BY r.id`;
   });
+  return reservationsOf(rows.map(({ row }) => row));
+}
+
+/** Reservations by their ids. See ReadModels.findReservations. */
+export async function findReservations(
+  client: Runs,
+  treeId: TreeId,
+  ids: readonly ReservationId[],
+): Promise<Reservation[]> {
+  const rows = await client.run(
+    (sql) => sql<{ row: unknown }[]>`
+      SELECT budgetd.reservation_json(r) AS row FROM budgetd.reservations r
+      WHERE r.tree = ${treeId} AND r.id = ANY(${textArray(ids)}::text[])`,
+  );
   return reservationsOf(rows.map(({ row }) => row));
 }
 

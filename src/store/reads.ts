@@ -49,9 +49,13 @@ export interface ReadModels {
   readEvents(treeId: TreeId, afterSeq: number, countMax: number): Promise<readonly Entry[]>;
   /**
    * Heads of trees, by id, after a cursor, up to `countMax`; whoever follows all trees finds here which of them have moved.
-   * Reads as many rows as it gives.
+   * With `movedAfterMs` only those whose last entry is later: no index has them, so the others are read too.
    */
-  treeHeads(after: TreeId | undefined, countMax: number): Promise<readonly TreeHead[]>;
+  treeHeads(after: TreeId | undefined, countMax: number, movedAfterMs?: number): Promise<readonly TreeHead[]>;
+  /** Sequence of a tree's last entry that is no later than an instant (default: of its last entry); 0 where there is none. */
+  seqThrough(treeId: TreeId, atMs?: number): Promise<number>;
+  /** Reservations of a tree by their ids, as projected; those that are not projected yet are left out. */
+  findReservations(treeId: TreeId, ids: readonly ReservationId[]): Promise<readonly Reservation[]>;
   /** Roots that say `uncapped`, up to `countMax`. */
   uncappedRoots(countMax: number): Promise<readonly BudgetPath[]>;
   /** Version of the database and of the schema. */

@@ -9,6 +9,7 @@ import { checkTemplate, frameTemplate } from '../../src/api/validate/template.ts
 import { windowName } from '../../src/api/validate/window-name.ts';
 import { BudgetTemplateSchema } from '../../src/gen/budgetd/v1/terms_pb.ts';
 import type { BudgetTerms, LimitInput, Shape } from '../../src/kernel/budget.ts';
+import type { Enforcement } from '../../src/kernel/enforcement.ts';
 import { MICROS_MAX } from '../../src/kernel/money.ts';
 import type { RateInput } from '../../src/kernel/rate.ts';
 import { rollingRule, type WindowRule } from '../../src/kernel/window.ts';
@@ -63,6 +64,19 @@ const shape: fc.Arbitrary<Shape> = fc.record({
   closeAfterMs: optional(fc.integer({ min: 1_000, max: 366 * DAY_MS })),
 });
 
+const enforcement: fc.Arbitrary<Enforcement> = fc.record({
+  mode: fc.constantFrom('observe', 'warn', 'soft', 'enforce'),
+  toleranceMicros: micros,
+  onExhaustion: fc.constantFrom('block', 'degrade'),
+  kept: fc.uniqueArray(fc.record({ priority: fc.constantFrom('normal', 'interactive', 'critical'), micros }), {
+    selector: ({ priority }) => priority,
+  }),
+});
+
+const alertAt = fc
+  .uniqueArray(fc.integer({ min: 1, max: 1_000 }), { maxLength: 8 })
+  .map((percents) => percents.sort((a, b) => a - b));
+
 function termsTo(depth: number): fc.Arbitrary<BudgetTerms> {
   return fc.record({
     budgetKind: fc.stringMatching(/^[A-Za-z0-9._-]{0,63}$/),
@@ -72,6 +86,8 @@ function termsTo(depth: number): fc.Arbitrary<BudgetTerms> {
     shape,
     onExpiry: fc.constantFrom('release', 'charge', 'charge_started'),
     overrun: fc.constantFrom('record', 'reject'),
+    enforcement,
+    alertAt,
     childTemplate: depth === 1 ? fc.constant(undefined) : optional(termsTo(depth - 1)),
   });
 }

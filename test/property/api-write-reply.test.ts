@@ -8,7 +8,9 @@ import { ReverseWriter } from '../../src/api/wire/reverse-writer.ts';
 import { writeReply } from '../../src/api/wire/write-reply.ts';
 import { ReserveResponseSchema, SessionResponseSchema } from '../../src/gen/budgetd/v1/reservation_pb.ts';
 import type { ReservationAnswer } from '../../src/kernel/answer.ts';
+import type { Mode, Priority } from '../../src/kernel/enforcement.ts';
 import { MICROS_MAX } from '../../src/kernel/money.ts';
+import type { Reason } from '../../src/kernel/refusal.ts';
 import type { ReservationState } from '../../src/kernel/reservation.ts';
 
 const micros = fc.oneof(
@@ -54,6 +56,16 @@ const answer = fc.record({
     unit: text,
     accounts: fc.constant([]),
     createMs: instant,
+    priority: fc.constantFrom<Priority>('background', 'normal', 'interactive', 'critical'),
+    alternative: text,
+    shadow: fc.option(
+      fc.record({
+        mode: fc.constantFrom<Mode>('observe', 'warn', 'soft', 'enforce'),
+        reason: fc.constantFrom<Reason>('BUDGET_EXHAUSTED', 'RATE_LIMITED'),
+        budget: text,
+      }),
+      { nil: undefined },
+    ),
     holder: text,
     actingFor: text,
     // Keys that are numbers come first in a JavaScript object, whatever their order in the list.

@@ -3,12 +3,14 @@
 import type { Answer, BudgetAnswer, ReservationAnswer } from '../../src/kernel/answer.ts';
 import { EMPTY_LIFETIME, NO_SHAPE } from '../../src/kernel/budget.ts';
 import type { Command, Renew, Reserve } from '../../src/kernel/command.ts';
+import { ENFORCED } from '../../src/kernel/enforcement.ts';
+import type { Entry } from '../../src/kernel/entry.ts';
 import { type BudgetPath, parsePath, type ReservationId, type TreeId, treeOf } from '../../src/kernel/names.ts';
 import type { Refusal } from '../../src/kernel/refusal.ts';
 import type { Reservation, ReservationFigures } from '../../src/kernel/reservation.ts';
 import type { WindowRule } from '../../src/kernel/window.ts';
 import type { Coordinator, CoordinatorStatus } from '../../src/lane/coordinator.ts';
-import type { ListBudgetsQuery, ListReservationsQuery, ReadModels } from '../../src/store/reads.ts';
+import type { ListBudgetsQuery, ListReservationsQuery, ReadModels, TreeHead } from '../../src/store/reads.ts';
 
 /** 2026-03-02T09:00:00Z. */
 const FAKE_NOW_MS = 1_772_442_000_000;
@@ -51,6 +53,9 @@ export function fakeReservation(id: string, changes: Partial<Reservation> = {}):
     unit: 'USD',
     accounts: [],
     createMs: FAKE_NOW_MS,
+    priority: 'normal',
+    alternative: '',
+    shadow: undefined,
     holder: '',
     actingFor: '',
     labels: [],
@@ -90,6 +95,8 @@ export function budgetShown(budget: BudgetPath, changes: Partial<BudgetAnswer> =
       shape: NO_SHAPE,
       onExpiry: 'release',
       overrun: 'record',
+      enforcement: ENFORCED,
+      alertAt: [80, 100],
       childTemplate: undefined,
       suspended: false,
       closed: false,
@@ -114,11 +121,11 @@ export function budgetShown(budget: BudgetPath, changes: Partial<BudgetAnswer> =
 function granted(command: Reserve): ReservationAnswer {
   const base = fakeReservation(command.id);
   const figures = { ...base.figures, requestedMicros: command.maxMicros, grantedMicros: command.maxMicros };
-  const { budget, also, holder, personal } = command;
+  const { budget, also, priority, holder, personal } = command;
   const { actingFor, labels } = personal ?? { actingFor: '', labels: [] };
   return reservationShown(
     command.treeId,
-    { ...base, budget, also, holder, actingFor, labels, figures },
+    { ...base, budget, also, priority, holder, actingFor, labels, figures },
     command.dryRun,
   );
 }
@@ -165,6 +172,8 @@ export class FakeCoordinator implements Coordinator {
     queueDepth: 4,
     quarantinedTrees: ['broken'],
   };
+  /** Whoever wants to be told of commits. */
+  readonly listeners = new Set<(treeId: TreeId) => void>();
   #ids = 0;
 
   async submit(command: Command): Promise<Answer> {
@@ -189,12 +198,21 @@ export class FakeCoordinator implements Coordinator {
   status(): CoordinatorStatus {
     return this.statusNow;
   }
+
+  onCommitted(listener: (treeId: TreeId) => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
 }
 
 /** Read models over lists in memory. */
 export class FakeReads implements ReadModels {
   paths: BudgetPath[] = [];
   reservations: Reservation[] = [];
+  /** Entries by tree, each with its sequence. */
+  readonly journals = new Map<TreeId, Entry[]>();
+  /** How often a journal was read. */
+  readCount = 0;
   /** Thrown by every method, if set. */
   failure: Error | undefined;
 
@@ -206,6 +224,31 @@ export class FakeReads implements ReadModels {
   async listReservations({ after, countMax }: ListReservationsQuery): Promise<readonly Reservation[]> {
     this.#failIfTold();
     return this.reservations.filter(({ id }) => after === undefined || id > after).slice(0, countMax);
+  }
+
+  async readEvents(treeId: TreeId, afterSeq: number, countMax: number): Promise<readonly Entry[]> {
+    this.#failIfTold();
+    this.readCount += 1;
+    return (this.journals.get(treeId) ?? []).filter(({ seq }) => seq > afterSeq).slice(0, countMax);
+  }
+
+  async treeHeads(after: TreeId | undefined, countMax: number, movedAfterMs = -1): Promise<readonly TreeHead[]> {
+    this.#failIfTold();
+    return [...this.journals]
+      .map(([treeId, entries]) => ({ treeId, seq: entries.length, atMs: entries.at(-1)?.atMs ?? 0 }))
+      .filter(({ treeId, atMs }) => (after === undefined || treeId > after) && atMs > movedAfterMs)
+      .sort((a, b) => (a.treeId < b.treeId ? -1 : 1))
+      .slice(0, countMax);
+  }
+
+  async seqThrough(treeId: TreeId, atMs = Number.MAX_SAFE_INTEGER): Promise<number> {
+    this.#failIfTold();
+    return (this.journals.get(treeId) ?? []).findLast((entry) => entry.atMs <= atMs)?.seq ?? 0;
+  }
+
+  async findReservations(_treeId: TreeId, ids: readonly ReservationId[]): Promise<readonly Reservation[]> {
+    this.#failIfTold();
+    return this.reservations.filter(({ id }) => ids.includes(id));
   }
 
   async uncappedRoots(countMax: number): Promise<readonly BudgetPath[]> {

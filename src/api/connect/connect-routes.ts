@@ -1,5 +1,5 @@
 // The services as Connect routes: Connect, gRPC-Web and gRPC with the same handlers as grpc-js.
-import type { DescMethod, DescMethodUnary, Message } from '@bufbuild/protobuf';
+import type { DescMethod, DescMethodServerStreaming, DescMethodUnary, Message } from '@bufbuild/protobuf';
 import {
   type ConnectError,
   type ConnectRouter,
@@ -19,19 +19,28 @@ import type { Authenticate } from '../auth/authenticator.ts';
 import { type CallStatus, faultStatus } from '../errors/call-status.ts';
 import { refusalStatus } from '../errors/refusal-status.ts';
 import type { Services } from '../services/create-services.ts';
-import { type AnyHandler, methodPath, SESSION_PATH, servedServices } from '../services/served-methods.ts';
+import {
+  type AnyHandler,
+  type AnyStreamHandler,
+  methodPath,
+  SESSION_PATH,
+  servedServices,
+} from '../services/served-methods.ts';
 import type { ServingSessions } from '../serving-sessions.ts';
+import type { ServingStreams } from '../serving-streams.ts';
 import { MESSAGE_BYTES_MAX } from '../transport-limits.ts';
 import { bodyForm, checkedBody } from './checked-body.ts';
 import { connectError } from './connect-error.ts';
 import { CUT_STREAM } from './cut-stream.ts';
 import { JSON_READ_OPTIONS } from './json-problems.ts';
 import { bridgeSession } from './session-bridge.ts';
+import { bridgeStream } from './stream-bridge.ts';
 
 /** What the routes need from around them. */
 export interface RouteDeps {
   readonly services: Services;
   readonly sessions: ServingSessions;
+  readonly streams: ServingStreams;
   readonly authenticate: Authenticate;
   readonly log: ApiLog;
   readonly observer?: ApiObserver | undefined;
@@ -69,12 +78,32 @@ function unary(method: DescMethod, handler: AnyHandler, log: ApiLog, observer: A
   };
 }
 
-function addRoutes(router: ConnectRouter, { services, sessions, log, observer = NO_API_OBSERVER }: RouteDeps): void {
-  for (const { desc, handlers } of servedServices(services)) {
+function streaming(
+  method: DescMethod,
+  handler: AnyStreamHandler,
+  deps: { readonly streams: ServingStreams; readonly log: ApiLog; readonly observer: ApiObserver },
+) {
+  const path = methodPath(method);
+  return (request: Message, { values, signal, requestHeader }: HandlerContext): AsyncIterable<Message> => {
+    const observed = deps.observer.call(path, readerOf(requestHeader));
+    const call = { actor: values.get(ACTOR), signal, cut: values.get(CUT_STREAM) };
+    return bridgeStream({ ...deps, method, observed }, (context) => handler(request, context), call);
+  };
+}
+
+function addRoutes(
+  router: ConnectRouter,
+  { services, sessions, streams, log, observer = NO_API_OBSERVER }: RouteDeps,
+): void {
+  for (const { desc, handlers, streams: streamed } of servedServices(services)) {
     for (const method of desc.methods) {
       const handler = handlers[method.localName];
       // Every method with a handler is a unary one.
       if (handler !== undefined) router.rpc(method as DescMethodUnary, unary(method, handler, log, observer));
+      const stream = streamed[method.localName];
+      if (stream === undefined) continue;
+      // Likewise, with one that answers with a stream.
+      router.rpc(method as DescMethodServerStreaming, streaming(method, stream, { streams, log, observer }));
     }
   }
   router.rpc(ReservationService.method.session, (requests, context) => {

@@ -9,6 +9,7 @@ import type { Authenticate } from '../auth/authenticator.ts';
 import { PortInUseError, type RunningServer } from '../running-server.ts';
 import type { Services } from '../services/create-services.ts';
 import { ServingSessions } from '../serving-sessions.ts';
+import { ServingStreams } from '../serving-streams.ts';
 import { SESSION_LIMITS, type SessionLimits } from '../session/session-limits.ts';
 import {
   HEADER_BYTES_MAX,
@@ -90,10 +91,11 @@ function createServers(listener: ReturnType<typeof createRequestListener>) {
 export async function startConnectServer(options: ConnectServerOptions): Promise<RunningServer> {
   const { host, services, authenticate, log } = options;
   const sessions = new ServingSessions(services, options.sessionLimits ?? SESSION_LIMITS);
+  const streams = new ServingStreams();
   let serving = false;
   const { http1, http2 } = createServers(
     createRequestListener({
-      routes: createRoutes({ services, sessions, authenticate, log, observer: options.observer }),
+      routes: createRoutes({ services, sessions, streams, authenticate, log, observer: options.observer }),
       isServing: () => serving,
       serveOther: options.serveOther ?? (() => false),
       log,
@@ -125,6 +127,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
     if (stopping === undefined) {
       serving = false;
       sessions.stop();
+      streams.stop();
       stopping = shutDown(graceMs);
     }
     return stopping;

@@ -1,10 +1,6 @@
 // What an entry of the journal tells: its events, always the same and in the same order, since a cursor counts them. The only
 // place that knows which entries are changes that others are told of.
-import {
-  type Alert as AlertMessage,
-  type Event,
-  EventKind,
-} from '../../gen/budgetd/v1/event_pb.ts';
+import { type Alert as AlertMessage, type Event, EventKind } from '../../gen/budgetd/v1/event_pb.ts';
 import type { Alert, BudgetChange, Entry } from '../../kernel/entry.ts';
 import type { BudgetPath, ReservationId, TreeId } from '../../kernel/names.ts';
 import type { Reservation, ReservationFigures } from '../../kernel/reservation.ts';

@@ -15,6 +15,8 @@ const KNOWN_MAX = 16_384;
 // Entries name reservations that the projection may not have yet: it is some 300 ms behind, or as long as a takeover takes.
 const LOOK_UP_PAUSE_MS = 100;
 const LOOK_UP_COUNT_MAX = 100;
+// An entry on lapses names up to 1,000.
+const IDS_AT_ONCE = 1_000;
 
 /** An event and where a watch stands right after it. */
 export interface PlacedEvent {
@@ -81,11 +83,13 @@ export class TreeEvents {
       }
     }
     for (let count = 0; unknown.size > 0; count += 1) {
-      if (count > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_UP_PAUSE_MS));
+      if (count > 1) await new Promise((resolve) => setTimeout(resolve, LOOK_UP_PAUSE_MS));
       if (count === LOOK_UP_COUNT_MAX) throw new BehindError(`reservations of ${treeId} are not projected`);
-      for (const reservation of await this.#reads.findReservations(treeId, [...unknown])) {
+      for (const reservation of await this.#reads.findReservations(treeId, [...unknown].slice(0, IDS_AT_ONCE))) {
         found.set(reservation.id, reservation);
         unknown.delete(reservation.id);
+        // Only a look that finds nothing says that the projection is behind.
+        count = 0;
       }
     }
     for (const [id, reservation] of found) this.#know(publicReservationId(treeId, id), reservation);

@@ -84,15 +84,19 @@ class AllWatch {
     yield this.#responder.respond([], this.#place(), isNow);
     for (let noted: ReadonlySet<TreeId> | undefined; ; ) {
       const startMs = performance.now();
-      if (startMs >= passMs) noted = undefined;
+      // What says that all has been told must have looked.
+      if (startMs >= passMs || this.#responder.isDue) noted = undefined;
+      const isWhole = noted === undefined && this.#through === '';
       if (noted === undefined) {
         this.#around.notes.take();
         yield* this.#pass();
-        passMs = performance.now() + Math.max(this.#responder.pollMs, (performance.now() - startMs) * PASS_REST_FACTOR);
+        const tookMs = performance.now() - startMs;
+        // The rest of one that was broken off says nothing of the trees before it.
+        passMs = isWhole ? performance.now() + Math.max(this.#responder.pollMs, tookMs * PASS_REST_FACTOR) : 0;
       } else for (const treeId of noted) yield* this.#follow(treeId);
       const { end } = this.#responder;
       if (end !== undefined) return end.status;
-      if (!toldCaughtUp || this.#responder.isDue) {
+      if (isWhole && (!toldCaughtUp || this.#responder.isDue)) {
         toldCaughtUp = true;
         yield this.#responder.respond([], this.#place(), true);
       }
@@ -105,10 +109,11 @@ class AllWatch {
     const { heads } = this.#reads;
     // A pass that was broken off goes on with what was certain when it began.
     if (this.#through === '') this.#throughMs = Math.max(this.#fromMs, this.#around.nowMs() - SETTLED_MS);
-    for await (const { treeId, seq } of movedHeads(heads, this.#through || undefined, this.#fromMs)) {
+    for await (const { treeId, seq, atMs } of movedHeads(heads, this.#through || undefined, this.#fromMs)) {
       const position = await this.#positionOf(treeId);
       if (seq > position.seq) yield* this.#follow(treeId, position);
-      if (this.#around.signal.aborted) return;
+      else this.#seen(treeId, atMs);
+      if (this.#responder.end !== undefined) return;
       this.#through = treeId;
     }
     this.#fromMs = this.#throughMs;
@@ -119,13 +124,19 @@ class AllWatch {
     }
   }
 
+  // A position that a cursor brought says nothing of its time.
+  #seen(treeId: TreeId, atMs: number): void {
+    const listed = this.#listed.get(treeId);
+    if (listed !== undefined) this.#listed.set(treeId, { ...listed, atMs });
+  }
+
   async *#follow(treeId: TreeId, from?: Position): AsyncGenerator<ReturnType<Responder['respond']>> {
     let position = from ?? (await this.#positionOf(treeId));
     for (;;) {
       if (this.#broken.has(treeId) || this.#responder.end !== undefined) return;
       const page = await this.#page(treeId, position);
       if (page === undefined) return;
-      for (const response of this.#responder.pages(page, (at) => this.#place(treeId, at))) yield response;
+      for (const response of this.#responder.pages(page, (at) => this.#place(treeId, at), 'last')) yield response;
       ({ position } = page);
       this.#listed.set(treeId, { ...position, atMs: page.atMs });
       if (this.#responder.isDue) yield this.#responder.respond([], this.#place());

@@ -8,7 +8,7 @@ import { seesBudget } from '../auth/permissions.ts';
 import { timestampFromMs } from '../encode/time.ts';
 import { bareStatus, type CallStatus } from '../errors/call-status.ts';
 import type { CommitNotes } from './commit-notes.ts';
-import { encodeCursor, type Place } from './event-cursor.ts';
+import { encodeCursor, type Place, type Position, type TreePlace } from './event-cursor.ts';
 import type { EventPage, PlacedEvent } from './tree-events.ts';
 import { EVENTS_PER_RESPONSE, type WatchLimits } from './watch-limits.ts';
 
@@ -86,25 +86,34 @@ export class Responder {
     };
   }
 
-  /** A page as responses; `placeAt` says where the watch stands after an event of it, and at its end. */
-  *pages({ events, position }: EventPage, placeAt: (at: EventPage['position']) => Place): Generator<WatchEventsResponse> {
+  /**
+   * A page as responses; `placeAt` says where the watch stands after an event of it, and at its end; `cursors`, which events of
+   * a response have one of their own.
+   */
+  *pages(
+    { events, position }: EventPage,
+    placeAt: (at: Position) => Place,
+    cursors: 'each' | 'last',
+  ): Generator<WatchEventsResponse> {
     const { watched } = this.#around;
     const wanted = events.filter(({ event }) => isWanted(event, watched));
     for (let at = 0; at < wanted.length; at += EVENTS_PER_RESPONSE) {
       const some = wanted.slice(at, at + EVENTS_PER_RESPONSE);
       // What follows of the page and was not wanted is behind the last one.
       const isLast = at + EVENTS_PER_RESPONSE >= wanted.length;
-      yield this.respond(withCursors(some, placeAt), placeAt(isLast ? position : lastOf(some).position));
+      yield this.respond(withCursors(some, placeAt, cursors), placeAt(isLast ? position : lastOf(some).position));
     }
   }
 }
 
-// In a watch of all trees a cursor names many trees: one a response is enough.
-function withCursors(events: readonly PlacedEvent[], placeAt: (at: EventPage['position']) => Place): Event[] {
+function withCursors(
+  events: readonly PlacedEvent[],
+  placeAt: (at: Position) => Place,
+  cursors: 'each' | 'last',
+): Event[] {
   return events.map(({ event, position }, index) => {
-    const place = placeAt(position);
-    const hasCursor = place.kind === 'tree' || index === events.length - 1;
-    return hasCursor ? { ...event, cursor: encodeCursor(place) } : event;
+    const hasCursor = cursors === 'each' || index === events.length - 1;
+    return hasCursor ? { ...event, cursor: encodeCursor(placeAt(position)) } : event;
   });
 }
 
@@ -124,13 +133,13 @@ function isWanted({ kind, budget }: Event, { actor, budget: root, kinds }: Watch
 /** Watches the tree of one budget from a place on. */
 export async function* watchTree(
   around: WatchSurroundings,
-  read: (treeId: TreeId, after: EventPage['position']) => Promise<EventPage | undefined>,
-  start: Extract<Place, { kind: 'tree' }>,
+  read: (treeId: TreeId, after: Position) => Promise<EventPage | undefined>,
+  start: TreePlace,
   isNow: boolean,
 ): Responses {
   const responder = new Responder(around);
   const { treeId } = start;
-  const placeAt = (position: EventPage['position']): Place => ({ kind: 'tree', treeId, position });
+  const placeAt = (position: Position): Place => ({ kind: 'tree', treeId, position });
   let { position } = start;
   let toldCaughtUp = isNow;
   yield responder.respond([], start, isNow);
@@ -141,7 +150,7 @@ export async function* watchTree(
     const page = await read(treeId, position);
     if (page !== undefined) {
       ({ position } = page);
-      yield* responder.pages(page, placeAt);
+      yield* responder.pages(page, placeAt, 'each');
       if (responder.isDue) yield responder.respond([], placeAt(position));
     } else if (!toldCaughtUp || responder.isDue) {
       toldCaughtUp = true;

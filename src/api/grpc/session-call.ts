@@ -1,5 +1,4 @@
 // Session on grpc-js: joins the stream's events to a Session.
-import { constants, type ServerHttp2Stream } from 'node:http2';
 import { fromBinary } from '@bufbuild/protobuf';
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
 import { type SessionRequest, SessionRequestSchema } from '../../gen/budgetd/v1/reservation_pb.ts';
@@ -11,6 +10,7 @@ import { refusalStatus } from '../errors/refusal-status.ts';
 import { SESSION_PATH } from '../services/served-methods.ts';
 import type { ServingSessions } from '../serving-sessions.ts';
 import type { Session, SessionSink } from '../session/session.ts';
+import { cutStream } from './cut-stream.ts';
 import { serviceError } from './service-error.ts';
 import { type GrpcCallDeps, headersOf } from './unary-call.ts';
 
@@ -21,12 +21,6 @@ function endStream(call: SessionStream, observed: ObservedCall, status: CallStat
   // An error event is how grpc-js is told the status; what has been written still goes out before it.
   if (status === undefined) call.end();
   else call.emit('error', serviceError(status));
-}
-
-// grpc-js has no way of its own to reset a stream, so its call is asked for what it holds.
-function cutStream(call: SessionStream): void {
-  const { call: inner } = call as unknown as { readonly call?: { readonly stream?: ServerHttp2Stream } };
-  inner?.stream?.close(constants.NGHTTP2_CANCEL);
 }
 
 function sinkOf(call: SessionStream, observed: ObservedCall): SessionSink {

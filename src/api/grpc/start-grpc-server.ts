@@ -8,6 +8,7 @@ import { PortInUseError, type RunningServer } from '../running-server.ts';
 import type { Services } from '../services/create-services.ts';
 import { SESSION_METHOD, type ServedService, servedServices } from '../services/served-methods.ts';
 import { ServingSessions } from '../serving-sessions.ts';
+import { ServingStreams } from '../serving-streams.ts';
 import { SESSION_LIMITS, type SessionLimits } from '../session/session-limits.ts';
 import {
   CONNECTION_AGE_GRACE_MS,
@@ -20,6 +21,7 @@ import {
 import { serveHealth } from './health.ts';
 import { serveReflection } from './reflection.ts';
 import { sessionCall } from './session-call.ts';
+import { streamCall } from './stream-call.ts';
 import { TrackedStreams } from './tracked-streams.ts';
 import { type GrpcCallDeps, unaryCall } from './unary-call.ts';
 
@@ -55,18 +57,17 @@ const asIs = (bytes: Buffer): Buffer => bytes;
 
 function addService(
   server: Server,
-  { desc, handlers }: ServedService,
-  sessions: ServingSessions,
+  { desc, handlers, streams }: ServedService,
+  open: { readonly sessions: ServingSessions; readonly streams: ServingStreams },
   deps: GrpcCallDeps,
 ): void {
   const definition: Record<string, ServiceDefinition[string]> = {};
   const implementation: Parameters<Server['addService']>[1] = {};
   for (const method of desc.methods) {
-    const isStream = method.methodKind === 'bidi_streaming';
     definition[method.name] = {
       path: `/${desc.typeName}/${method.name}`,
-      requestStream: isStream,
-      responseStream: isStream,
+      requestStream: method.methodKind === 'bidi_streaming',
+      responseStream: method.methodKind !== 'unary',
       requestSerialize: asIs,
       requestDeserialize: asIs,
       responseSerialize: asIs,
@@ -74,7 +75,9 @@ function addService(
     };
     const handler = handlers[method.localName];
     if (handler !== undefined) implementation[method.name] = unaryCall(method, handler, deps);
-    else if (method === SESSION_METHOD) implementation[method.name] = sessionCall(sessions, deps);
+    else if (method === SESSION_METHOD) implementation[method.name] = sessionCall(open.sessions, deps);
+    const stream = streams[method.localName];
+    if (stream !== undefined) implementation[method.name] = streamCall(method, stream, open.streams, deps);
   }
   server.addService(definition, implementation);
 }
@@ -124,18 +127,20 @@ function shutDown(server: Server, graceMs: number, log: ApiLog): Promise<void> {
 export async function startGrpcServer(options: GrpcServerOptions): Promise<RunningServer> {
   const { host, services, log } = options;
   const server = new Server(SERVER_OPTIONS);
-  const streams = new TrackedStreams();
+  const tracked = new TrackedStreams();
   const sessions = new ServingSessions(services, options.sessionLimits ?? SESSION_LIMITS);
-  for (const served of servedServices(services)) addService(server, served, sessions, options);
-  const setServing = serveHealth(server, streams);
-  serveReflection(server, streams);
+  const streams = new ServingStreams();
+  for (const served of servedServices(services)) addService(server, served, { sessions, streams }, options);
+  const setServing = serveHealth(server, tracked);
+  serveReflection(server, tracked);
   const port = await listen(server, host, options.port);
   let stopping: Promise<void> | undefined;
   const stop = ({ graceMs }: { readonly graceMs: number }): Promise<void> => {
     if (stopping === undefined) {
       setServing(false);
-      streams.end();
+      tracked.end();
       sessions.stop();
+      streams.stop();
       stopping = shutDown(server, graceMs, log);
     }
     return stopping;

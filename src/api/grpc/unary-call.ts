@@ -28,7 +28,8 @@ export function headersOf(metadata: Metadata): HeaderReader {
   };
 }
 
-function decode(method: DescMethod, bytes: Uint8Array) {
+/** A request, or the refusal of bytes that are none. */
+export function decodeRequest(method: DescMethod, bytes: Uint8Array) {
   try {
     return fromBinary(method.input, bytes);
   } catch {
@@ -58,7 +59,7 @@ export function unaryCall(
     };
     const actor = deps.authenticate(header('authorization'));
     if (isRefusal(actor)) return refuse(actor);
-    const request = decode(method, call.request);
+    const request = decodeRequest(method, call.request);
     if (isRefusal(request)) return refuse(request);
     observed
       .run(() => handler(request, { actor, cancelled: () => call.cancelled }))

@@ -1,5 +1,6 @@
 // Joins the services, as plain handlers that know no server: grpc-js and Connect serve the same ones.
 import type { BudgetService } from '../../gen/budgetd/v1/budget_pb.ts';
+import type { EventService } from '../../gen/budgetd/v1/event_pb.ts';
 import type { ReservationService } from '../../gen/budgetd/v1/reservation_pb.ts';
 import type { ServerInfoService } from '../../gen/budgetd/v1/server_info_pb.ts';
 import type { Actor } from '../auth/actor.ts';
@@ -7,7 +8,8 @@ import { Session, type SessionSink } from '../session/session.ts';
 import type { SessionLimits } from '../session/session-limits.ts';
 import { createBudgetService } from './budget-service.ts';
 import { CommandDesk } from './command-desk.ts';
-import type { UnaryHandlers } from './handler.ts';
+import { createEventService } from './event-service.ts';
+import type { StreamHandlers, UnaryHandlers } from './handler.ts';
 import { createReservationService } from './reservation-service.ts';
 import { createServerInfoService } from './server-info-service.ts';
 import type { ServiceDeps } from './service-deps.ts';
@@ -17,6 +19,7 @@ export interface Services {
   readonly reservation: UnaryHandlers<typeof ReservationService>;
   readonly budget: UnaryHandlers<typeof BudgetService>;
   readonly serverInfo: UnaryHandlers<typeof ServerInfoService>;
+  readonly event: StreamHandlers<typeof EventService>;
   /** Begins a Session whose frames go to `sink`. */
   openSession(actor: Actor, sink: SessionSink, limits: SessionLimits): Session;
 }
@@ -30,6 +33,7 @@ export function createServices(deps: ServiceDeps): Services {
     reservation: createReservationService(deps, desk),
     budget: createBudgetService(deps, desk),
     serverInfo: createServerInfoService(deps),
+    event: createEventService(deps),
     openSession: (actor, sink, limits) => new Session(sessionDeps, actor, sink, limits),
   };
 }

@@ -1,7 +1,8 @@
 // What a handler of a unary method is, whatever server calls it.
 import type { DescMethod, DescService, MessageShape } from '@bufbuild/protobuf';
-import type { Reply } from '../api-refusal.ts';
+import type { ApiRefusal, Reply } from '../api-refusal.ts';
 import type { Actor } from '../auth/actor.ts';
+import type { CallStatus } from '../errors/call-status.ts';
 
 /** What a handler knows of its call beside the request. */
 export interface CallContext {
@@ -12,6 +13,29 @@ export interface CallContext {
 
 /** Answers one unary call. Rejects only for a fault of the program or of the store behind a list. */
 export type Handler<I extends object, O extends object> = (request: I, context: CallContext) => Promise<Reply<O>>;
+
+/** What a handler knows of a call that it answers with many messages. */
+export interface StreamContext {
+  readonly actor: Actor;
+  /** Aborts once nobody waits for messages any more, or the server stops. The stream then has to end at once. */
+  readonly signal: AbortSignal;
+}
+
+/** Messages, each made when it is asked for, and the status that the stream ends with; undefined: OK. */
+export type MessageStream<O extends object> = AsyncGenerator<O, CallStatus | undefined>;
+
+/** Answers one call with a stream. Rejects, as the stream may, only for a fault of the program. */
+export type StreamHandler<I extends object, O extends object> = (
+  request: I,
+  context: StreamContext,
+) => Promise<MessageStream<O> | ApiRefusal>;
+
+/** A handler for each method of a service that answers with a stream, by the method's local name. */
+export type StreamHandlers<S extends Omit<DescService, 'method'> & { method: Record<string, DescMethod> }> = {
+  readonly [M in keyof S['method'] as S['method'][M] extends { methodKind: 'server_streaming' }
+    ? M
+    : never]: StreamHandler<MessageShape<S['method'][M]['input']>, MessageShape<S['method'][M]['output']>>;
+};
 
 /** A handler for each unary method of a service, by the method's local name. */
 export type UnaryHandlers<S extends Omit<DescService, 'method'> & { method: Record<string, DescMethod> }> = {

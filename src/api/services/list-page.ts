@@ -28,8 +28,15 @@ export async function readOrRefuse<T>(reading: Promise<T>, log: ApiLog): Promise
   try {
     return { value: await reading };
   } catch (cause) {
-    if (!(cause instanceof Error) || !STORE_ERRORS.has(cause.name)) throw cause;
-    log.warn({ err: cause }, 'a list could not be read: the store does not answer');
-    return { kind: 'refusal', reason: 'STORE_UNAVAILABLE', message: 'the store does not answer', retryAfterMs: 1_000 };
+    const refusal = storeRefusal(cause, log);
+    if (refusal === undefined) throw cause;
+    return refusal;
   }
+}
+
+/** The refusal where what was thrown says that the store does not answer; undefined where it says something else. */
+export function storeRefusal(cause: unknown, log: ApiLog): ApiRefusal | undefined {
+  if (!(cause instanceof Error) || !STORE_ERRORS.has(cause.name)) return undefined;
+  log.warn({ err: cause }, 'readers get no answer: the store does not answer');
+  return { kind: 'refusal', reason: 'STORE_UNAVAILABLE', message: 'the store does not answer', retryAfterMs: 1_000 };
 }
