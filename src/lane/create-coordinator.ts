@@ -127,15 +127,14 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     ...TIME,
   });
   listeners.add((treeId, entryCount) => projector.note(treeId, entryCount));
-  const isServing = (): boolean => isLeader() && !lane.storeDown && stopped === undefined;
+  const isServing = (): boolean => writer.epoch !== undefined && !lane.storeDown && stopped === undefined;
   const noteServing = watchServing(isServing, options.onServingChange);
   const changedHands = (): void => {
     lane.reset();
     noteServing();
   };
   const submit = (command: Parameters<Lane['submit']>[0]) => lane.submit(command);
-  const isLeader = () => writer.epoch !== undefined;
-  const reaper = new Reaper({ store, clock, log, submit, isLeader, sleep });
+  const reaper = new Reaper({ store, clock, log, submit, isLeader: () => writer.epoch !== undefined, sleep });
   const parts: Parts = { store, lane, projector, reaper, writer };
   await writer.start();
   projector.start();

@@ -8,7 +8,6 @@ import {
   ReservationStateSchema,
 } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
 import type { AnswerExpectation, RefusalExpectation, ReservationExpectation } from './expectation-fields.ts';
-import { NotSupportedError } from './not-supported-error.ts';
 import type { Outcome } from './outcome.ts';
 import { formatRefusal } from './refusal.ts';
 
@@ -50,10 +49,14 @@ export function judgeReservation(
   reservation: Reservation | undefined,
   nowMs: number,
 ): readonly Mismatch[] {
-  if (expect.label !== undefined) throw new NotSupportedError('expect.label');
   const got = (read: (from: Reservation) => bigint | boolean | string | number) =>
     reservation === undefined ? 'no reservation in the answer' : read(reservation);
   return [
+    ...differs(
+      'label',
+      expect.label,
+      got((from) => from.alternative),
+    ),
     ...differs(
       'granted',
       expect.granted,

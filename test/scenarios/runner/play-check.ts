@@ -3,7 +3,7 @@ import { BudgetService } from '../../../src/gen/budgetd/v1/budget_pb.ts';
 import { ReservationService } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
 import { differs, judgeReservation, type Mismatch } from './judge-answer.ts';
 import { judgeBalances } from './judge-balances.ts';
-import { NotSupportedError } from './not-supported-error.ts';
+import { countAlerts } from './count-alerts.ts';
 import { decodeRefusal, formatRefusal, isServiceError } from './refusal.ts';
 import type { ScenarioWorld } from './scenario-world.ts';
 import type { WorldStepOf } from './step-fields.ts';
@@ -13,7 +13,6 @@ const PAGE_SIZE = 1000;
 
 /** Reads what a check is about and judges it. */
 export async function playCheck(step: WorldStepOf<'check'>, world: ScenarioWorld): Promise<readonly Mismatch[]> {
-  if (step.alerts !== undefined) throw new NotSupportedError('check.alerts');
   const mismatches: Mismatch[] = [];
   for (const [name, expect] of step.balances ?? []) {
     mismatches.push(
@@ -35,6 +34,10 @@ export async function playCheck(step: WorldStepOf<'check'>, world: ScenarioWorld
         return found.map((mismatch) => ({ ...mismatch, field: `${field}.${mismatch.field}` }));
       })),
     );
+  }
+  for (const [name, expected] of step.alerts ?? []) {
+    const field = `alerts.${name}`;
+    mismatches.push(...(await reading(field, async () => differs(field, expected, await countAlerts(world.rpc, name)))));
   }
   if (step.budgets !== undefined) {
     const expected = step.budgets;

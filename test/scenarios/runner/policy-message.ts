@@ -5,7 +5,11 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import type { BudgetSchema } from '../../../src/gen/budgetd/v1/budget_pb.ts';
 import { type LimitSchema, OnExpiry } from '../../../src/gen/budgetd/v1/limit_pb.ts';
 import {
+  type AlertAtSchema,
   type BudgetTemplateSchema,
+  type EnforcementSchema,
+  Mode,
+  OnExhaustion,
   OverrunPolicy,
   RateKind,
   type RateSchema,
@@ -13,6 +17,7 @@ import {
 } from '../../../src/gen/budgetd/v1/terms_pb.ts';
 import { BUDGET_RULES, type BudgetFields, type LimitSetting } from './budget-fields.ts';
 import { NotSupportedError } from './not-supported-error.ts';
+import { priorityOf } from './priority-words.ts';
 import { windowMessage } from './window-message.ts';
 
 const ON_EXPIRY = {
@@ -22,6 +27,13 @@ const ON_EXPIRY = {
 } as const;
 
 const OVERRUN = { record: OverrunPolicy.RECORD, reject: OverrunPolicy.REJECT } as const;
+
+const MODE = { observe: Mode.OBSERVE, warn: Mode.WARN, soft: Mode.SOFT, enforce: Mode.ENFORCE } as const;
+
+const ON_EXHAUSTION: Readonly<Record<string, OnExhaustion>> = {
+  block: OnExhaustion.BLOCK,
+  degrade: OnExhaustion.DEGRADE,
+};
 
 /** Names in BUDGET_RULES that the contract has a field for. */
 const SUPPORTED_FIELDS: ReadonlySet<string> = new Set([
@@ -39,11 +51,16 @@ const SUPPORTED_FIELDS: ReadonlySet<string> = new Set([
   'maxRenewals',
   'closeAfterMs',
   'childTemplate',
+  'mode',
+  'toleranceMicros',
+  'onExhaustion',
+  'keptMicros',
+  'alertAt',
 ]);
 
 type Policy = Pick<
   Exclude<MessageInitShape<typeof BudgetSchema>, { $typeName: string }>,
-  'onExpiry' | 'overrun' | 'rates' | 'shape' | 'childTemplate'
+  'onExpiry' | 'overrun' | 'rates' | 'shape' | 'enforcement' | 'alertAt' | 'childTemplate'
 >;
 
 /** Kind, limits and `uncapped`. */
@@ -62,11 +79,14 @@ export function policyMessage(fields: BudgetFields): Policy {
     if (isGiven && !SUPPORTED_FIELDS.has(name)) throw new NotSupportedError(`budget.${key}`);
   }
   const shape = shapeMessage(fields);
+  const enforcement = enforcementMessage(fields);
   return {
     ...given('onExpiry', fields.onExpiry && ON_EXPIRY[fields.onExpiry]),
     ...given('overrun', fields.overrun && OVERRUN[fields.overrun]),
     ...given('rates', fields.rates?.map(rateMessage)),
     ...given('shape', Object.keys(shape).length === 0 ? undefined : shape),
+    ...given('enforcement', Object.keys(enforcement).length === 0 ? undefined : enforcement),
+    ...given('alertAt', fields.alertAt && alertAtMessage(fields.alertAt)),
     ...given('childTemplate', fields.childTemplate && templateMessage(fields.childTemplate)),
   };
 }
@@ -102,6 +122,27 @@ function shapeMessage(fields: BudgetFields): Exclude<MessageInitShape<typeof Sha
     ...given('maxRenewals', fields.maxRenewals),
     ...given('closeAfter', duration(fields.closeAfterMs)),
   };
+}
+
+function enforcementMessage(
+  fields: BudgetFields,
+): Exclude<MessageInitShape<typeof EnforcementSchema>, { $typeName: string }> {
+  const { mode, toleranceMicros, onExhaustion, keptMicros } = fields;
+  const exhausted = onExhaustion && ON_EXHAUSTION[onExhaustion];
+  if (onExhaustion !== undefined && exhausted === undefined) {
+    throw new NotSupportedError(`budget.on_exhaustion: ${onExhaustion}`);
+  }
+  const kept = keptMicros && [...keptMicros].map(([word, micros]) => ({ priority: priorityOf(word), micros }));
+  return {
+    ...given('mode', mode && MODE[mode]),
+    ...given('toleranceMicros', toleranceMicros),
+    ...given('onExhaustion', exhausted),
+    ...given('kept', kept),
+  };
+}
+
+function alertAtMessage(percent: readonly number[]): MessageInitShape<typeof AlertAtSchema> {
+  return { percent: [...percent] };
 }
 
 function duration(ms: number | undefined) {

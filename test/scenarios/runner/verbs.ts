@@ -10,6 +10,7 @@ import type { BudgetFields, WindowRule } from './budget-fields.ts';
 import { NotSupportedError } from './not-supported-error.ts';
 import type { Reply } from './outcome.ts';
 import { frameMessage, limitMessage, policyMessage } from './policy-message.ts';
+import { priorityOf } from './priority-words.ts';
 import type { RpcClient } from './rpc-client.ts';
 import type { KeyChoice } from './scalar-fields.ts';
 import type { CallStep, CallStepOf, CallVerb } from './step-fields.ts';
@@ -33,8 +34,8 @@ export async function sendCall(step: CallStep, world: CallWorld): Promise<Reply>
 
 const CALLS: { readonly [Verb in CallVerb]: (step: CallStepOf<Verb>, world: CallWorld) => Promise<Reply> } = {
   reserve: async (step, world) => {
-    const { priority, waitMs: wait, alternatives } = step;
-    unsupported('reserve', { priority, wait, alternatives });
+    const { waitMs: wait } = step;
+    unsupported('reserve', { wait });
     return await world.rpc.call(ReservationService.method.reserve, {
       budget: step.budget,
       ...keyOf(step, world),
@@ -44,6 +45,8 @@ const CALLS: { readonly [Verb in CallVerb]: (step: CallStepOf<Verb>, world: Call
       ...given('tokens', whole(step.tokens)),
       ...given('toolCalls', whole(step.toolCalls)),
       ...given('also', step.also && [...step.also]),
+      ...given('priority', step.priority === undefined ? undefined : priorityOf(step.priority)),
+      ...given('alternatives', step.alternatives && [...step.alternatives]),
       validateOnly: step.dryRun ?? false,
     });
   },
