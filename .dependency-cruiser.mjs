@@ -42,12 +42,13 @@ export default {
     pure('pricing'),
     {
       name: 'api-takes-types-of-the-kernel',
-      comment: "The api takes the kernel's types, and how names and money are written. It never decides by itself.",
+      comment:
+        "The api takes the kernel's types, and how names, money and windows are written. It never decides by itself.",
       severity: 'error',
       from: { path: '^src/api/' },
       to: {
         path: '^src/kernel/',
-        pathNot: '^src/kernel/(names|money)\\.ts$',
+        pathNot: '^src/kernel/(names|money|window)\\.ts$',
         dependencyTypesNot: ['type-only'],
       },
     },

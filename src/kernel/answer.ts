@@ -1,11 +1,11 @@
 // Answers of decisions and reads, in the kernel's words; the api puts them on the wire.
 import type { BudgetDef, BudgetState, Counter, LimitDef } from './budget.ts';
-import type { RateDef } from './rate.ts';
-import type { Period, WindowRule } from './window.ts';
 import type { Headroom } from './entry.ts';
 import type { TreeId } from './names.ts';
+import type { RateDef } from './rate.ts';
 import type { Refusal } from './refusal.ts';
 import type { Reservation } from './reservation.ts';
+import type { Period, WindowRule } from './window.ts';
 
 /** A reservation and what is available. */
 export interface ReservationAnswer {

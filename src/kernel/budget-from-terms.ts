@@ -1,6 +1,14 @@
 // Definitions of budgets from their terms, and terms that are edited: how limits, windows and rates get their numbers. A call
 // and a template make budgets the same way.
-import type { BudgetDef, BudgetState, BudgetTerms, LimitDef, LimitInput, WindowDef } from './budget.ts';
+import {
+  type BudgetDef,
+  type BudgetState,
+  type BudgetTerms,
+  EMPTY_LIFETIME,
+  type LimitDef,
+  type LimitInput,
+  type WindowDef,
+} from './budget.ts';
 import type { BudgetPath } from './names.ts';
 import type { RateDef, RateInput } from './rate.ts';
 import { type Calendar, sameRule } from './window.ts';
@@ -40,10 +48,9 @@ export function newDef(fresh: NewBudget, terms: BudgetTerms, nowMs: number, cale
 
 /** A budget right after it was made, and nothing was charged to it. */
 export function newBudgetState(def: BudgetDef): BudgetState {
-  const lifetime = { windowNo: 0, periodMs: 0, heldMicros: 0n, settledMicros: 0n, overrunMicros: 0n };
   return {
     def,
-    counters: [lifetime],
+    counters: [EMPTY_LIFETIME],
     steps: [],
     rateLevels: [],
     activeCount: 0,
@@ -59,12 +66,7 @@ type Limits = Pick<BudgetDef, 'windows' | 'windowNoMax' | 'limits' | 'limitNoMax
  * Limits after an edit that states all of them. A limit that keeps its name keeps its number, and a window that keeps its rule
  * keeps its number too: what is used stays used. A window that no limit names any more goes.
  */
-export function limitsAfter(
-  before: Limits,
-  inputs: readonly LimitInput[],
-  nowMs: number,
-  calendar: Calendar,
-): Limits {
+export function limitsAfter(before: Limits, inputs: readonly LimitInput[], nowMs: number, calendar: Calendar): Limits {
   let { limitNoMax, windowNoMax } = before;
   const windows: WindowDef[] = before.windows.filter(
     ({ no, rule }) => no === 0 || inputs.some((input) => sameRule(input.rule, rule)),

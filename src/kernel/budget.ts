@@ -86,7 +86,7 @@ export interface BudgetTerms {
   readonly childTemplate: BudgetTerms | undefined;
 }
 
-/** Labels of a budget, kept in the erasable side table; the journal holds a salted commitment to them. */
+/** The definition of a budget. */
 export interface BudgetDef {
   /** Number within the tree, from 1 in order of creation; accounts refer to it. */
   readonly no: number;
@@ -146,7 +146,7 @@ export interface BudgetState {
   readonly labels: Labels;
 }
 
-/** Label pairs in the order of their keys. */
+/** Label pairs in the order of their keys. Kept in the erasable side table; the journal holds a salted commitment to them. */
 export type Labels = readonly (readonly [string, string])[];
 
 /** The account that an effect moves: one budget, one window, one period. */

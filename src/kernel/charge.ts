@@ -2,10 +2,9 @@
 // because asking, settling, lapsing and reading must find the same accounts.
 import type { Account, BudgetState, PeriodAccounts, WindowDef } from './budget.ts';
 import type { Effect } from './entry.ts';
-import { invariant } from './invariant.ts';
 import type { Reservation } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
-import { type Calendar, oldestStep, type RollingRule, rollingRuleOf, stepOf } from './window.ts';
+import { type Calendar, isOpen, oldestStep, type RollingRule, rollingRuleOf, stepOf } from './window.ts';
 
 /** Budgets and accounts in one order: nearest the root first, the accounts of one budget side by side, lifetime first. */
 export interface Charge {
@@ -33,12 +32,7 @@ export function accountsAt(budgets: readonly BudgetState[], atMs: number, calend
 }
 
 /** What a new reservation on a chain of existing budgets charges; its accounts are shared by all of its period. */
-export function chainCharge(
-  state: TreeState,
-  chain: readonly BudgetState[],
-  atMs: number,
-  calendar: Calendar,
-): Charge {
+export function chainCharge(state: TreeState, chain: readonly BudgetState[], atMs: number, calendar: Calendar): Charge {
   const leaf = chain.at(-1) as BudgetState;
   let known = state.accountsOf(leaf.def.no, atMs);
   if (known === undefined) {
@@ -85,8 +79,8 @@ function accountsNow({ def }: BudgetState, reservation: Reservation, calendar: C
     const own = reservation.accounts.find((each) => each.budgetNo === def.no && each.windowNo === window.no);
     if (own !== undefined) return [own];
     const periodMs = periodAt(window, reservation.createMs, calendar);
-    const before = window.rule.kind === 'range' && reservation.createMs < window.rule.startMs;
-    return before || periodMs < window.firstPeriodMs ? [] : [{ budgetNo: def.no, windowNo: window.no, periodMs }];
+    const isIn = isOpen(window.rule, reservation.createMs) && periodMs >= window.firstPeriodMs;
+    return isIn ? [{ budgetNo: def.no, windowNo: window.no, periodMs }] : [];
   });
 }
 
@@ -121,43 +115,55 @@ export function effectsOf({ budgets, accounts }: Charge, movement: Movement, atM
   const { heldMicros, settledMicros, overrunMicros, active, replaces } = movement;
   const effect: Effect = { heldMicros, settledMicros, overrunMicros, active, accounts };
   const spends = settledMicros !== 0n || overrunMicros !== 0n || replaces !== undefined;
-  const holds = spends ? accounts.filter(({ windowNo, periodMs }) => windowNo !== 0 && periodMs === 0) : [];
-  if (holds.length === 0) return [effect];
+  const rolling = spends ? rollingAccounts(budgets, accounts) : NONE;
+  if (rolling.length === 0) return [effect];
+  const holds = rolling.map(({ account }) => account);
   const effects: Effect[] = [{ ...effect, accounts: accounts.filter((account) => !holds.includes(account)) }];
   if (heldMicros !== 0n) effects.push({ ...effect, settledMicros: 0n, overrunMicros: 0n, active: 0, accounts: holds });
   const replacedMicros = replaces?.micros ?? 0n;
   const spent = { heldMicros: 0n, settledMicros: settledMicros + replacedMicros, overrunMicros, active: 0 };
   if (spent.settledMicros !== 0n || overrunMicros !== 0n) {
-    effects.push({ ...spent, accounts: holds.map((hold) => stepAccount(budgets, hold, atMs)) });
+    effects.push({ ...spent, accounts: rolling.map((each) => stepAccount(each, atMs)) });
   }
   if (replaces !== undefined && replacedMicros !== 0n) {
-    const counting = holds.filter((hold) => stepCounts(budgets, hold, replaces.atMs, atMs));
+    const counting = rolling.filter(({ rule }) => stepCounts(rule, replaces.atMs, atMs));
     if (counting.length > 0) {
       effects.push({
         heldMicros: 0n,
         settledMicros: -replacedMicros,
         overrunMicros: 0n,
         active: 0,
-        accounts: counting.map((hold) => stepAccount(budgets, hold, replaces.atMs)),
+        accounts: counting.map((each) => stepAccount(each, replaces.atMs)),
       });
     }
   }
   return effects;
 }
 
-function stepAccount(budgets: readonly BudgetState[], hold: Account, atMs: number): Account {
-  return { ...hold, periodMs: stepOf(mustRolling(budgets, hold), atMs) };
+/** What is held in a rolling window. */
+interface RollingAccount {
+  readonly account: Account;
+  readonly rule: RollingRule;
 }
 
-/** Whether what went to the step of `spentMs` still counts in the rolling window of `hold` at `nowMs`. */
-export function stepCounts(budgets: readonly BudgetState[], hold: Account, spentMs: number, nowMs: number): boolean {
-  const rule = mustRolling(budgets, hold);
+const NONE: readonly RollingAccount[] = [];
+
+function rollingAccounts(budgets: readonly BudgetState[], accounts: readonly Account[]): RollingAccount[] {
+  const rolling: RollingAccount[] = [];
+  let at = 0;
+  for (const account of accounts) {
+    while (budgets[at]?.def.no !== account.budgetNo) at += 1;
+    const rule = rollingRuleOf((budgets[at] as BudgetState).def.windows, account.windowNo);
+    if (rule !== undefined) rolling.push({ account, rule });
+  }
+  return rolling;
+}
+
+function stepAccount({ account, rule }: RollingAccount, atMs: number): Account {
+  return { ...account, periodMs: stepOf(rule, atMs) };
+}
+
+/** Whether what went to the step of `spentMs` still counts in a rolling window at `nowMs`. */
+export function stepCounts(rule: RollingRule, spentMs: number, nowMs: number): boolean {
   return stepOf(rule, spentMs) >= oldestStep(rule, nowMs);
-}
-
-function mustRolling(budgets: readonly BudgetState[], { budgetNo, windowNo }: Account): RollingRule {
-  const budget = budgets.find(({ def }) => def.no === budgetNo);
-  const rule = budget && rollingRuleOf(budget.def.windows, windowNo);
-  invariant(rule !== undefined, `window ${windowNo} of budget ${budgetNo} is a rolling one`);
-  return rule;
 }

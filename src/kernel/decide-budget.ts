@@ -1,5 +1,12 @@
 // Commands on budgets: create, update, suspend, resume, close, top up. Each entry carries the definition after it, whole.
-import type { BudgetDef, BudgetState, BudgetTerms, Counter, LimitDef } from './budget.ts';
+import {
+  type BudgetDef,
+  type BudgetState,
+  type BudgetTerms,
+  type Counter,
+  EMPTY_LIFETIME,
+  type LimitDef,
+} from './budget.ts';
 import { limitsAfter, newDef, ratesAfter } from './budget-from-terms.ts';
 import type { CloseIdle, CreateBudget, SwitchBudget, TopUp, UpdateBudget } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from './decision.ts';
@@ -13,7 +20,8 @@ import type { FieldProblem, Refusal } from './refusal.ts';
 import { depthRefusal, fanOutRefusal } from './refuse-shape.ts';
 import { budgetNotFound, closedRefusal, invalidFields } from './refuse-state.ts';
 import type { TreeState } from './tree-state.ts';
-import { fitsHistory, neededHistory, windowOf } from './window-history.ts';
+import { sameRule } from './window.ts';
+import { fitsHistory, neededHistory } from './window-history.ts';
 
 /** Unit of a tree whose root names none. */
 const UNIT_DEFAULT = 'USD';
@@ -65,7 +73,8 @@ export function decideUpdate(state: TreeState, command: UpdateBudget, context: D
   const uncapped = command.uncapped ?? before.uncapped;
   const isCapped = chain.slice(0, -1).some(({ def }) => def.limits.length > 0);
   // An edit of something else is not refused for a limit that was taken away above (docs/semantics.md, "Limits").
-  const namesCap = command.uncapped !== undefined || command.limits !== undefined || command.childTemplate !== undefined;
+  const namesCap =
+    command.uncapped !== undefined || command.limits !== undefined || command.childTemplate !== undefined;
   const childTemplate = command.childTemplate === undefined ? before.childTemplate : command.childTemplate.to;
   const limits = command.limits ?? before.limits;
   const problems = namesCap ? cappingProblems(isCapped, { uncapped, limits, childTemplate }, 'budget') : [];
@@ -187,7 +196,8 @@ function cappingProblems(isCappedAbove: boolean, terms: Capping, field: string):
   return [{ field: `${field}.uncapped`, description }, ...below];
 }
 
-// A window that is new on a budget counts what the journal says since its start.
+// A window that is new on a budget counts what the journal says since its start. It begins with a counter even where that is
+// nothing: a reservation that is there already may come to more later, when the period is not the latest any more.
 function openingOf(
   state: TreeState,
   budget: BudgetState,
@@ -196,15 +206,15 @@ function openingOf(
   { nowMs, calendar }: DecideContext,
 ): Counter[] {
   const needs = limits === undefined ? [] : neededHistory(budget, limits, nowMs, calendar);
-  if (needs.length === 0) return [];
   invariant(
-    history !== undefined && fitsHistory(history, needs, state.position.seq),
+    needs.length === 0 || fitsHistory(history, needs, state.position.seq),
     'the past of a new window is summed up to the last entry',
   );
-  return history.sums.flatMap(({ rule, heldMicros, settledMicros, overrunMicros, steps }) => {
-    const window = windowOf(windows, rule);
-    if (window === undefined) return [];
-    const { no: windowNo, firstPeriodMs: periodMs } = window;
+  const fresh = windows.filter(({ no }) => no > budget.def.windowNoMax);
+  return fresh.flatMap(({ no: windowNo, rule, firstPeriodMs: periodMs }) => {
+    const sum = needs.length === 0 ? undefined : history?.sums.find((each) => sameRule(each.rule, rule));
+    if (sum === undefined) return [{ ...EMPTY_LIFETIME, windowNo, periodMs }];
+    const { heldMicros, settledMicros, overrunMicros, steps } = sum;
     const whole = { windowNo, periodMs, heldMicros, settledMicros, overrunMicros };
     return [whole, ...steps.map((step) => ({ windowNo, heldMicros: 0n, ...step }))];
   });

@@ -31,7 +31,7 @@ export function decideExtend(state: TreeState, command: Extend, context: DecideC
     minMicros: command.minMicros,
     ownHeldMicros: before.heldMicros,
     rates: [],
-    slotsOf: [],
+    entering: [],
   };
   const refusal =
     leaseRefusal(state, reservation, nowMs) ??

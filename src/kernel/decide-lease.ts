@@ -57,16 +57,16 @@ function renewOne(
   if (found === undefined) return reservationNotFound(state, renewal.id);
   const reservation = earlier === undefined ? found : { ...found, figures: earlier };
   const charge = reservationCharge(state, reservation, context.calendar);
+  const { figures: before } = reservation;
+  const expireMs = Math.max(before.expireMs, context.nowMs + renewal.ttlMs);
+  const moved = expireMs > before.expireMs;
   const refusal =
     leaseRefusal(state, reservation, context.nowMs) ??
     endedRefusal(state, reservation) ??
     suspendedRefusal(charge.budgets) ??
     leaseLengthRefusal(charge.budgets, renewal.ttlMs) ??
-    renewalCountRefusal(charge.budgets, reservation);
+    (moved ? renewalCountRefusal(charge.budgets, reservation) : undefined);
   if (refusal !== undefined) return refusal;
-  const { figures: before } = reservation;
-  const expireMs = Math.max(before.expireMs, context.nowMs + renewal.ttlMs);
-  const moved = expireMs > before.expireMs;
   const figures: ReservationFigures = {
     ...before,
     expireMs,

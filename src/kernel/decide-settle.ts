@@ -4,7 +4,16 @@ import { type Charge, effectsOf, type Movement, reservationCharge, stepCounts } 
 import type { Release, Settle } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from './decision.ts';
 import type { Released, Settled } from './entry.ts';
-import { availableMicros, counterRoomMicros, headroomAfter, leastBy, type LimitRoom, limitRooms, tightest } from './headroom.ts';
+import {
+  availableMicros,
+  counterRoomMicros,
+  headroomAfter,
+  headroomIn,
+  type LimitRoom,
+  leastBy,
+  limitRooms,
+  tightest,
+} from './headroom.ts';
 import { invariant } from './invariant.ts';
 import { atLeastZero, minMicros as least } from './money.ts';
 import { labelsAfter } from './records-after.ts';
@@ -15,6 +24,7 @@ import { implausibleRefusal } from './refuse-shape.ts';
 import { endedRefusal, reservationNotFound } from './refuse-state.ts';
 import type { Reservation, ReservationFigures } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
+import { rollingRuleOf } from './window.ts';
 
 /** How a settlement moves a reservation, and the accounts at every level. */
 interface Settlement extends Omit<Movement, 'active'> {
@@ -34,9 +44,11 @@ export function decideSettle(state: TreeState, command: Settle, context: DecideC
   const early = ended ?? implausible;
   if (early !== undefined) return refuse(state, command, context, early, request);
   const charge = reservationCharge(state, reservation, context.calendar);
-  const binding = tightest(charge, context.nowMs);
+  const lateRooms = late ? roomsForLate(charge, reservation.figures, command, context) : undefined;
+  const binding =
+    lateRooms === undefined ? tightest(charge, context.nowMs) : leastBy(lateRooms, ({ roomMicros }) => roomMicros);
   const settlement = late
-    ? settleLate(reservation.figures, command, context, roomForLate(charge, reservation.figures, command, context))
+    ? settleLate(reservation.figures, command, context, binding)
     : settleLive(reservation.figures, command, context, binding);
   const usedMicros = settlement.heldMicros + settlement.settledMicros + settlement.overrunMicros;
   const counterRoom = counterRoomMicros(charge, context.nowMs);
@@ -54,7 +66,10 @@ export function decideSettle(state: TreeState, command: Settle, context: DecideC
     actualMicros: command.actualMicros,
     keepOpen: command.keepOpen,
     retainMicros: command.retainMicros,
-    headroom: headroomAfter(charge, context.nowMs, binding, usedMicros),
+    headroom:
+      lateRooms === undefined
+        ? headroomAfter(charge, context.nowMs, binding, usedMicros)
+        : headroomIn(lateRooms, usedMicros + (settlement.replaces?.micros ?? 0n)),
     effects: effectsOf(charge, movementOf(reservation, settlement), context.nowMs),
   };
   return changed(state, { ...reservation, labels, figures: settlement.figures }, entry);
@@ -108,7 +123,7 @@ function settleLive(
   const actualMicros = command.actualMicros ?? before.heldMicros;
   const fromHoldMicros = least(actualMicros, before.heldMicros);
   const pastHoldMicros = actualMicros - fromHoldMicros;
-  const pastCoveredMicros = covered(pastHoldMicros, binding?.roomMicros);
+  const pastCoveredMicros = covered(pastHoldMicros, binding);
   const restMicros = before.heldMicros - fromHoldMicros;
   const keptMicros = command.keepOpen ? least(restMicros, command.retainMicros ?? restMicros) : 0n;
   const settledMicros = fromHoldMicros + pastCoveredMicros;
@@ -139,23 +154,20 @@ function replacedMicrosOf(before: ReservationFigures, command: Settle): bigint {
   return command.keepOpen ? least(actualMicros, before.estimatedMicros) : before.estimatedMicros;
 }
 
-// The least room there is once the estimate is taken out. In a rolling window it may have left the count by itself already.
-function roomForLate(
+// The rooms there are once the estimate is taken out. From a rolling window it may have gone by itself already.
+function roomsForLate(
   charge: Charge,
   before: ReservationFigures,
   command: Settle,
   { nowMs }: DecideContext,
-): bigint | undefined {
+): LimitRoom[] {
   const replacedMicros = replacedMicrosOf(before, command);
   const lapsedMs = before.endMs ?? nowMs;
-  let least: bigint | undefined;
-  for (const { account, roomMicros } of limitRooms(charge, nowMs)) {
-    const rolling = account.windowNo !== 0 && account.periodMs === 0;
-    const counts = !rolling || stepCounts(charge.budgets, account, lapsedMs, nowMs);
-    const room = counts ? roomMicros + replacedMicros : roomMicros;
-    if (least === undefined || room < least) least = room;
-  }
-  return least;
+  return limitRooms(charge, nowMs).map((room) => {
+    const rule = rollingRuleOf(room.budget.def.windows, room.account.windowNo);
+    const counts = rule === undefined || stepCounts(rule, lapsedMs, nowMs);
+    return counts ? { ...room, roomMicros: room.roomMicros + replacedMicros } : room;
+  });
 }
 
 // The hold has gone back already. An estimate made at the lapse is taken out first, then the cost is covered as far as
@@ -164,12 +176,12 @@ function settleLate(
   before: ReservationFigures,
   command: Settle,
   context: DecideContext,
-  roomMicros: bigint | undefined,
+  binding: LimitRoom | undefined,
 ): Settlement {
   const actualMicros = command.actualMicros ?? before.lapsedHeldMicros;
   const replacedMicros = replacedMicrosOf(before, command);
   const leftMicros = before.estimatedMicros - replacedMicros;
-  const coveredMicros = covered(actualMicros, roomMicros);
+  const coveredMicros = covered(actualMicros, binding);
   const overrunMicros = actualMicros - coveredMicros;
   invariant(before.heldMicros === 0n, 'a lapsed reservation holds nothing');
   return {
@@ -196,9 +208,9 @@ function settleLate(
   };
 }
 
-// `roomMicros`: what the tightest limit leaves; undefined where no limit applies.
-function covered(costMicros: bigint, roomMicros: bigint | undefined): bigint {
-  return roomMicros === undefined ? costMicros : least(costMicros, atLeastZero(roomMicros));
+// As far as the tightest limit leaves room for it; whole where no limit applies.
+function covered(costMicros: bigint, binding: LimitRoom | undefined): bigint {
+  return binding === undefined ? costMicros : least(costMicros, availableMicros(binding));
 }
 
 function movementOf(reservation: Reservation, settlement: Settlement): Movement {

@@ -53,12 +53,16 @@ function decideFresh(state: TreeState, command: Command, context: DecideContext)
       return decideCloseIdle(state, command, context);
     case 'GetBudget': {
       const budget = state.budgetAt(command.budget);
-      return answerOnly(budget === undefined ? budgetNotFound(command.budget) : readBudget(state, budget, context, false));
+      return answerOnly(
+        budget === undefined ? budgetNotFound(command.budget) : readBudget(state, budget, context, false),
+      );
     }
     case 'GetReservation': {
       const reservation = state.reservation(command.id);
       return answerOnly(
-        reservation === undefined ? reservationNotFound(state, command.id) : readReservation(state, reservation, context, false),
+        reservation === undefined
+          ? reservationNotFound(state, command.id)
+          : readReservation(state, reservation, context, false),
       );
     }
   }

@@ -3,9 +3,9 @@
 import type { Account, BudgetState, Counter, LimitDef } from './budget.ts';
 import type { Charge } from './charge.ts';
 import type { Headroom } from './entry.ts';
-import { atLeastZero, MICROS_MAX } from './money.ts';
+import { atLeastZero, minMicros as least, MICROS_MAX } from './money.ts';
 import { rollingSpend } from './rolling-spend.ts';
-import { rollingRuleOf } from './window.ts';
+import { isOpen, rollingRuleOf } from './window.ts';
 
 /** One limit as it stands in one period. */
 export interface LimitRoom {
@@ -21,35 +21,17 @@ export interface LimitRoom {
 }
 
 /** Every limit on the accounts of a charge at `nowMs`, nearest the root first, in the order in which its budget lists them. */
-export function limitRooms(charge: Charge, nowMs: number): LimitRoom[] {
+export function limitRooms({ budgets, accounts }: Charge, nowMs: number): LimitRoom[] {
   const rooms: LimitRoom[] = [];
-  eachLimit(charge, nowMs, (room) => {
-    rooms.push(room);
-  });
-  return rooms;
-}
-
-/**
- * The limit with the least room, below 0 where an amount was lowered or an overrun passed it: what amounts are reckoned with.
- * The one to name is headroomAfter's. Undefined where no limit applies.
- */
-export function tightest(charge: Charge, nowMs: number): LimitRoom | undefined {
-  let least: LimitRoom | undefined;
-  eachLimit(charge, nowMs, (room) => {
-    if (least === undefined || room.roomMicros < least.roomMicros) least = room;
-  });
-  return least;
-}
-
-function eachLimit({ budgets, accounts }: Charge, nowMs: number, visit: (room: LimitRoom) => void): void {
   let at = 0;
   for (const account of accounts) {
     while (budgets[at]?.def.no !== account.budgetNo) at += 1;
     const budget = budgets[at] as BudgetState;
     for (const limit of budget.def.limits) {
-      if (limit.windowNo === account.windowNo) visit(roomOf(budget, limit, account, nowMs));
+      if (limit.windowNo === account.windowNo) rooms.push(roomOf(budget, limit, account, nowMs));
     }
   }
+  return rooms;
 }
 
 function roomOf(budget: BudgetState, limit: LimitDef, account: Account, nowMs: number): LimitRoom {
@@ -59,9 +41,35 @@ function roomOf(budget: BudgetState, limit: LimitDef, account: Account, nowMs: n
   return { budget, limit, account, amountMicros, roomMicros: unspentMicros - counter.heldMicros, unspentMicros };
 }
 
+/**
+ * The limit with the least room, below 0 where an amount was lowered or an overrun passed it: what amounts are reckoned with.
+ * The one to name is headroomAfter's. Undefined where no limit applies. Every decision asks: only the room found is made.
+ */
+export function tightest({ budgets, accounts }: Charge, nowMs: number): LimitRoom | undefined {
+  let found: { readonly budget: BudgetState; readonly limit: LimitDef; readonly account: Account } | undefined;
+  let leastMicros = 0n;
+  let at = 0;
+  for (const account of accounts) {
+    while (budgets[at]?.def.no !== account.budgetNo) at += 1;
+    const budget = budgets[at] as BudgetState;
+    let usedMicros: bigint | undefined;
+    for (const limit of budget.def.limits) {
+      if (limit.windowNo !== account.windowNo) continue;
+      usedMicros ??= usedOf(counterAt(budget, account, nowMs));
+      const roomMicros = amountIn(limit, account.periodMs) - usedMicros;
+      if (found !== undefined && roomMicros >= leastMicros) continue;
+      found = { budget, limit, account };
+      leastMicros = roomMicros;
+    }
+  }
+  return found && roomOf(found.budget, found.limit, found.account, nowMs);
+}
+
 /** The ceiling of a limit in a period. */
 export function amountIn({ amountMicros, topUp }: LimitDef, periodMs: number): bigint {
-  return topUp === undefined || topUp.periodMs !== periodMs ? amountMicros : amountMicros + topUp.addMicros;
+  if (topUp === undefined || topUp.periodMs !== periodMs) return amountMicros;
+  // An edit after the top-up may have raised the amount to where the two pass int64.
+  return least(amountMicros + topUp.addMicros, MICROS_MAX);
 }
 
 /**
@@ -79,20 +87,27 @@ export function headroomAfter(
   const leftMicros = binding.roomMicros - usedMicros;
   // The usual case looks at no other limit: what is least without going below 0 is least with it.
   if (leftMicros >= 0n) return headroom(binding, leftMicros);
-  const named = limitRooms(charge, nowMs).find((room) => room.roomMicros <= usedMicros);
-  return headroom(named ?? binding, 0n);
+  return headroomIn(limitRooms(charge, nowMs), usedMicros);
+}
+
+/** The same, of rooms that are at hand. */
+export function headroomIn(rooms: readonly LimitRoom[], usedMicros: bigint): Headroom {
+  const size = (room: LimitRoom): bigint => atLeastZero(room.roomMicros - usedMicros);
+  const named = leastBy(rooms, size);
+  return named === undefined ? NO_LIMIT : headroom(named, size(named));
 }
 
 /** What is available to a new reservation on a charge now: nothing where a range is not open. */
 export function headroomOf(charge: Charge, nowMs: number): Headroom {
-  const size = (room: LimitRoom): bigint => (isOpen(room, nowMs) ? availableMicros(room) : 0n);
-  const named = leastBy(limitRooms(charge, nowMs), size);
-  return named === undefined ? NO_LIMIT : headroom(named, size(named));
+  const rooms = limitRooms(charge, nowMs);
+  return headroomIn(
+    rooms.map((room) => (isClosed(room, nowMs) ? { ...room, roomMicros: 0n } : room)),
+    0n,
+  );
 }
 
-function isOpen({ budget, account }: LimitRoom, nowMs: number): boolean {
-  const rule = budget.def.windows.find(({ no }) => no === account.windowNo)?.rule;
-  return rule?.kind !== 'range' || (nowMs >= rule.startMs && nowMs < rule.endMs);
+function isClosed({ budget, account }: LimitRoom, nowMs: number): boolean {
+  return budget.def.windows.some(({ no, rule }) => no === account.windowNo && !isOpen(rule, nowMs));
 }
 
 /** What a limit has available. */
@@ -102,9 +117,9 @@ export function availableMicros(room: LimitRoom): bigint {
 
 /** The limit of the least size; of equals the first, which is the one nearest the root. Undefined where there is none. */
 export function leastBy(rooms: readonly LimitRoom[], size: (room: LimitRoom) => bigint): LimitRoom | undefined {
-  let least: LimitRoom | undefined;
-  for (const room of rooms) if (least === undefined || size(room) < size(least)) least = room;
-  return least;
+  let found: LimitRoom | undefined;
+  for (const room of rooms) if (found === undefined || size(room) < size(found)) found = room;
+  return found;
 }
 
 const NO_LIMIT: Headroom = { micros: undefined, budget: '', limit: '' };
@@ -115,15 +130,18 @@ function headroom({ budget, limit }: LimitRoom, micros: bigint): Headroom {
 
 /** How much more fits in the counters themselves: a sum past int64 is refused, even where no limit applies. */
 export function counterRoomMicros({ budgets, accounts }: Charge, nowMs: number): bigint {
-  let least = MICROS_MAX;
+  let mostMicros = 0n;
   let at = 0;
   for (const account of accounts) {
     while (budgets[at]?.def.no !== account.budgetNo) at += 1;
-    const counter = counterAt(budgets[at] as BudgetState, account, nowMs);
-    const room = MICROS_MAX - counter.heldMicros - counter.settledMicros - counter.overrunMicros;
-    if (room < least) least = room;
+    const usedMicros = usedOf(counterAt(budgets[at] as BudgetState, account, nowMs));
+    if (usedMicros > mostMicros) mostMicros = usedMicros;
   }
-  return least;
+  return MICROS_MAX - mostMicros;
+}
+
+function usedOf({ heldMicros, settledMicros, overrunMicros }: Sums): bigint {
+  return heldMicros + settledMicros + overrunMicros;
 }
 
 type Sums = Omit<Counter, 'windowNo' | 'periodMs'>;

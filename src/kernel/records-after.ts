@@ -1,24 +1,24 @@
 // Records after an entry, where that takes more than copying what the entry says. Deciding (for the answer) and applying
 // (for the state) share them.
-import { type BudgetState, type Counter, EMPTY_LIFETIME, type Labels } from './budget.ts';
+import type { BudgetState, Counter, Labels } from './budget.ts';
+import { newBudgetState } from './budget-from-terms.ts';
 import type { BudgetChange } from './entry.ts';
 
 /** The budget after an entry on it; `before` is undefined where the entry creates it. */
 export function budgetAfter(before: BudgetState | undefined, entry: BudgetChange): BudgetState {
+  const { def } = entry;
+  const budget = before ?? newBudgetState(def);
   return {
-    def: entry.def,
-    ...countersAfter(before, entry),
-    rateLevels: (before?.rateLevels ?? []).filter(({ no }) => entry.def.rates.some((rate) => rate.no === no)),
-    activeCount: before?.activeCount ?? 0,
-    openChildCount: before?.openChildCount ?? 0,
-    movedMs: before?.movedMs ?? entry.atMs,
-    labels: entry.replaceLabels ? (entry.personal?.labels ?? []) : (before?.labels ?? []),
+    ...budget,
+    def,
+    ...countersAfter(budget, entry),
+    rateLevels: budget.rateLevels.filter(({ no }) => def.rates.some((rate) => rate.no === no)),
+    labels: entry.replaceLabels ? (entry.personal?.labels ?? []) : budget.labels,
   };
 }
 
 // A window that leaves the definition is not counted any more, and one that comes begins with what the entry says.
-function countersAfter(before: BudgetState | undefined, { def, opening }: BudgetChange) {
-  if (before === undefined) return { counters: [EMPTY_LIFETIME], steps: [] };
+function countersAfter(before: BudgetState, { def, opening }: BudgetChange) {
   if (before.def.windows === def.windows) return { counters: before.counters, steps: before.steps };
   const stays = ({ windowNo }: Counter): boolean => def.windows.some(({ no }) => no === windowNo);
   const isStep = ({ windowNo, periodMs }: Counter): boolean =>

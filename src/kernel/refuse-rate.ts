@@ -52,7 +52,11 @@ export function waitMs({ rate, level, cost }: RateRoom): number {
   return fillMs(rate, level, cost);
 }
 
-function rateRefusal(reason: 'EXCEEDS_LIMIT' | 'RATE_LIMITED', why: string, { budget, rate, level, cost }: RateRoom): Refusal {
+function rateRefusal(
+  reason: 'EXCEEDS_LIMIT' | 'RATE_LIMITED',
+  why: string,
+  { budget, rate, level, cost }: RateRoom,
+): Refusal {
   const { kind, count, perMs, burst } = rate;
   const availableCount = unitsAt(rate, level);
   return {
@@ -94,8 +98,10 @@ export function concurrencyRefusal(full: readonly BudgetState[]): Refusal | unde
   return { kind: 'refusal', reason: 'CONCURRENCY_LIMIT', message, budget: path, bound };
 }
 
-/** A slot comes back as a hold does. */
-export const SLOT_RETRY_MS = HELD_RETRY_MS;
+/** A slot comes back as a hold does, unless there is none at all. */
+export function slotWaitMs(full: BudgetState): number | undefined {
+  return slots(full) === 0 ? undefined : HELD_RETRY_MS;
+}
 
 function slots({ def }: BudgetState): number {
   return def.shape.maxActive ?? 0;

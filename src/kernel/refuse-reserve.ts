@@ -14,23 +14,28 @@ import {
   type RateRoom,
   rateFails,
   rateLimitedRefusal,
-  SLOT_RETRY_MS,
+  slotWaitMs,
   waitMs,
 } from './refuse-rate.ts';
-import { depthRefusal, fanOutRefusal, largestRefusal, leaseLengthRefusal, windowRefusal } from './refuse-shape.ts';
+import {
+  depthRefusal,
+  fanOutRefusal,
+  largestRefusal,
+  leaseLengthRefusal,
+  rangesWaitMs,
+  windowRefusal,
+} from './refuse-shape.ts';
 import type { RequestedCharge } from './requested-charge.ts';
 
-/** Shape of a Reserve: its size, its lease, the budgets that it would make, the time. */
+/** Shape of a Reserve but for its time: its size, its lease, the budgets that it would make. */
 export function reserveShapeRefusal(
   { budgets, made }: RequestedCharge,
   request: { readonly minMicros: bigint; readonly ttlMs: number },
-  nowMs: number,
 ): Refusal | undefined {
   return (
     largestRefusal(budgets, 0n, request.minMicros) ??
     leaseLengthRefusal(budgets, request.ttlMs) ??
-    (made.length === 0 ? undefined : growthRefusal(budgets, made)) ??
-    windowRefusal(budgets, nowMs)
+    (made.length === 0 ? undefined : growthRefusal(budgets, made))
   );
 }
 
@@ -59,30 +64,34 @@ export interface Admission {
   /** Held by the reservation that asks for more; undefined for a Reserve. */
   readonly ownHeldMicros: bigint | undefined;
   readonly rates: readonly RateRoom[];
-  /** Budgets whose slots count for it: none for an Extend. */
-  readonly slotsOf: readonly BudgetState[];
+  /** Budgets whose slots and fixed ranges it has to pass: none for an Extend, which is in already. */
+  readonly entering: readonly BudgetState[];
 }
 
-/** Never fits, rates, concurrency, money; undefined where it fits. */
+/** Fixed ranges, never fits, rates, concurrency, money; undefined where it fits. */
 export function admissionRefusal(admission: Admission, context: DecideContext): Refusal | undefined {
-  const { charge, binding, minMicros, rates, slotsOf } = admission;
+  const { charge, binding, minMicros, rates, entering } = admission;
+  const closed = windowRefusal(entering, context.nowMs);
   // Where the tightest limit has room all of them have: the usual case looks no further.
   const fits = binding === undefined || atLeastZero(binding.roomMicros) >= minMicros;
   const rateFailing = rates.length === 0 ? rates : rates.filter(rateFails);
-  const full = fullBudgets(slotsOf);
-  if (fits && rateFailing.length === 0 && full.length === 0) return overflow(admission);
+  const full = fullBudgets(entering);
+  if (closed === undefined && fits && rateFailing.length === 0 && full.length === 0) return overflow(admission);
   const ask: Ask = { minMicros, ownHeldMicros: admission.ownHeldMicros, ...context };
   const failing = fits ? [] : failingRooms(limitRooms(charge, context.nowMs), ask);
-  const never = neverFitsRefusal(failing, ask) ?? aboveBurstRefusal(rates);
-  if (never !== undefined) return never;
-  const refusal = rateLimitedRefusal(rateFailing) ?? concurrencyRefusal(full) ?? moneyRefusal(failing, ask);
-  if (refusal === undefined) return overflow(admission);
+  const never = neverFitsRefusal(failing, ask) ?? aboveBurstRefusal(rates) ?? (fits ? overflow(admission) : undefined);
+  if (never !== undefined) return closed ?? never;
+  const refusal = closed ?? rateLimitedRefusal(rateFailing) ?? concurrencyRefusal(full) ?? moneyRefusal(failing, ask);
   const waits = [
+    rangesWaitMs(entering, context.nowMs),
     ...rateFailing.map(waitMs),
-    ...full.map(() => SLOT_RETRY_MS),
+    ...full.map(slotWaitMs),
     ...failing.map((room) => recoveryMs(room, ask)),
   ];
-  return withRetry(refusal, waits);
+  const retried = refusal && withRetry(refusal, waits);
+  // Whatever comes back, it is of no use once a range is over.
+  const waitedMs = context.nowMs + (retried?.retryAfterMs ?? 0);
+  return windowRefusal(entering, waitedMs) === undefined ? retried : refusal;
 }
 
 /** A refusal with RetryInfo where every wait is known: until the last of them. */

@@ -1,9 +1,10 @@
 // Refusals for the form of a request, whatever money there is: too large, too long, too deep, too many, out of its time (DESIGN,
 // section 5: the order of shape).
-import type { BudgetState, Shape } from './budget.ts';
+import type { BudgetDef, BudgetState, Shape } from './budget.ts';
 import { minMicros as least, MICROS_MAX } from './money.ts';
 import type { Refusal } from './refusal.ts';
 import type { Reservation } from './reservation.ts';
+import { isOpen } from './window.ts';
 
 /** The tightest of one bound over budgets, of equals that nearest the root. */
 interface Tightest<T> {
@@ -19,7 +20,7 @@ function tightestBound<Name extends keyof Shape>(
   let found: Tightest<NonNullable<Shape[Name]>> | undefined;
   for (const { def } of budgets) {
     const max = def.shape[name];
-    if (max !== undefined && max !== null && (found === undefined || max < found.max)) {
+    if (max !== undefined && (found === undefined || max < found.max)) {
       found = { budget: def.path, unit: def.unit, max: max as NonNullable<Shape[Name]> };
     }
   }
@@ -74,7 +75,9 @@ export function renewalCountRefusal(budgets: readonly BudgetState[], reservation
 
 /** DEPTH_LIMIT where a budget of `depth` segments is deeper than one above it allows. `above`: root first. */
 export function depthRefusal(above: readonly BudgetState[], depth: number): Refusal | undefined {
-  let named: { readonly budget: string; readonly left: number; readonly max: number; readonly levels: number } | undefined;
+  let named:
+    | { readonly budget: string; readonly left: number; readonly max: number; readonly levels: number }
+    | undefined;
   above.forEach(({ def }, index) => {
     const max = def.shape.maxDepth;
     const levels = depth - (index + 1);
@@ -92,28 +95,43 @@ export function fanOutRefusal({ def }: BudgetState, openChildCount: number): Ref
   const max = def.shape.maxChildren;
   if (max === undefined || openChildCount < max) return undefined;
   const message = `budget ${def.path} has ${openChildCount} open children and may have ${max}`;
-  return { kind: 'refusal', reason: 'FAN_OUT_LIMIT', message, budget: def.path, bound: { max, observed: openChildCount } };
+  return {
+    kind: 'refusal',
+    reason: 'FAN_OUT_LIMIT',
+    message,
+    budget: def.path,
+    bound: { max, observed: openChildCount },
+  };
 }
 
-/** WINDOW_CLOSED where a fixed range does not hold `nowMs`; with RetryInfo where it is still to come. */
+/**
+ * WINDOW_CLOSED where a fixed range does not hold `nowMs`: by one that is over, or else by the one that begins last. Without
+ * RetryInfo.
+ */
 export function windowRefusal(budgets: readonly BudgetState[], nowMs: number): Refusal | undefined {
+  let named: { readonly def: BudgetDef; readonly windowNo: number; readonly opensMs: number } | undefined;
   for (const { def } of budgets) {
     for (const { no, rule } of def.windows) {
-      if (rule.kind !== 'range' || (nowMs >= rule.startMs && nowMs < rule.endMs)) continue;
-      const limit = def.limits.find(({ windowNo }) => windowNo === no)?.name ?? '';
-      const early = nowMs < rule.startMs;
-      const when = early ? 'has not begun' : 'is over';
-      return {
-        kind: 'refusal',
-        reason: 'WINDOW_CLOSED',
-        message: `the time of limit ${limit} of ${def.path} ${when}`,
-        budget: def.path,
-        limit,
-        ...(early && { retryAfterMs: rule.startMs - nowMs }),
-      };
+      if (rule.kind !== 'range' || isOpen(rule, nowMs)) continue;
+      const opensMs = nowMs < rule.startMs ? rule.startMs : Number.POSITIVE_INFINITY;
+      if (named === undefined || opensMs > named.opensMs) named = { def, windowNo: no, opensMs };
     }
   }
-  return undefined;
+  if (named === undefined) return undefined;
+  const { def, windowNo, opensMs } = named;
+  const limit = def.limits.find((each) => each.windowNo === windowNo)?.name ?? '';
+  const when = Number.isFinite(opensMs) ? 'has not begun' : 'is over';
+  const message = `the time of limit ${limit} of ${def.path} ${when}`;
+  return { kind: 'refusal', reason: 'WINDOW_CLOSED', message, budget: def.path, limit };
+}
+
+/** Milliseconds until all fixed ranges of budgets have begun; 0 where they have. */
+export function rangesWaitMs(budgets: readonly BudgetState[], nowMs: number): number {
+  let waitMs = 0;
+  for (const { def } of budgets) {
+    for (const { rule } of def.windows) if (rule.kind === 'range') waitMs = Math.max(waitMs, rule.startMs - nowMs);
+  }
+  return waitMs;
 }
 
 /** IMPLAUSIBLE_AMOUNT where an unconfirmed cost is more than `factor` times what was granted. A hold of 0 is not judged. */

@@ -19,11 +19,7 @@ export interface RequestedCharge extends Charge {
 }
 
 /** Finds it. BUDGET_NOT_FOUND where a path does not exist and nothing above it says how to make it. */
-export function requestedCharge(
-  state: TreeState,
-  command: Reserve,
-  context: DecideContext,
-): RequestedCharge | Refusal {
+export function requestedCharge(state: TreeState, command: Reserve, context: DecideContext): RequestedCharge | Refusal {
   const { nowMs, calendar } = context;
   const named = state.budgetAt(command.budget);
   if (named !== undefined && command.also.length === 0) {

@@ -10,11 +10,9 @@ import type { Account, BudgetState, Counter, PeriodAccounts } from './budget.ts'
 import type { Effect, Entry, RateMove } from './entry.ts';
 import { invariant } from './invariant.ts';
 import { LeaseIndex } from './lease-index.ts';
+import { type MovingBudget, moveLifetime, moveWindow, movingCopy, withoutPast } from './moving-budget.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
-import type { RateLevel } from './rate.ts';
 import type { Reservation } from './reservation.ts';
-import { copySteps, moveStep } from './rolling-spend.ts';
-import { oldestStep, rollingRuleOf } from './window.ts';
 
 /** Where a tree's journal ends, as far as this state knows. */
 export interface StatePosition {
@@ -121,7 +119,10 @@ export class TreeState {
     this.#accounts.set(budgetNo, accounts);
   }
 
-  /** Whether the counters that a reservation moves are loaded: those of lifetime windows always are with their budgets. */
+  /**
+   * Whether the counters of accounts are loaded: those of lifetime windows always are with their budgets. For a reservation ask
+   * with the accounts of its reservationCharge, which knows windows that came to be after it.
+   */
   hasCounters(accounts: readonly Account[]): boolean {
     for (const account of accounts) if (account.windowNo !== 0 && !this.#hasCounter(account)) return false;
     return true;
@@ -345,12 +346,7 @@ export class TreeState {
     const budget = this.#budgets.get(no);
     if (budget === undefined) return undefined;
     this.#noteBudget(no);
-    const copy: MovingBudget = {
-      ...budget,
-      counters: budget.counters.map((counter) => ({ ...counter })),
-      steps: copySteps(budget.steps),
-      rateLevels: [...budget.rateLevels],
-    };
+    const copy = movingCopy(budget);
     // To the end of the order, once a batch.
     this.#budgets.delete(no);
     this.#budgets.set(no, copy);
@@ -408,72 +404,4 @@ export class TreeState {
     if (after === undefined) this.#reservations.delete(id);
     else this.#reservations.set(id, after);
   }
-}
-
-type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
-
-/** A budget whose counters may be moved in place. */
-interface MovingBudget extends Omit<Writable<BudgetState>, 'counters' | 'steps' | 'rateLevels'> {
-  counters: Writable<Counter>[];
-  steps: Counter[];
-  rateLevels: RateLevel[];
-}
-
-function moveLifetime(budget: MovingBudget, effect: Effect): void {
-  const counter = budget.counters[0];
-  invariant(counter?.windowNo === 0, `budget ${budget.def.path} has no lifetime counter`);
-  moveCounter(budget, counter, effect);
-  budget.activeCount += effect.active;
-  invariant(budget.activeCount >= 0, `the live reservations of ${budget.def.path} below 0`);
-}
-
-// Returns whether a counter or a step was made. A period that is not here and is not the latest one is not loaded: its counter
-// is, before anything decides on it, and the effect comes with it.
-function moveWindow(budget: MovingBudget, account: Account, effect: Effect): boolean {
-  const { windowNo, periodMs } = account;
-  if (periodMs !== 0 && rollingRuleOf(budget.def.windows, windowNo) !== undefined) {
-    const countBefore = budget.steps.length;
-    const moved = moveStep(budget.steps, windowNo, periodMs, effect);
-    invariant(moved, `a step of window ${windowNo} of ${budget.def.path} below 0`);
-    return budget.steps.length !== countBefore;
-  }
-  let latestMs = -1;
-  for (const counter of budget.counters) {
-    if (counter.windowNo !== windowNo) continue;
-    if (counter.periodMs === periodMs) {
-      moveCounter(budget, counter, effect);
-      return false;
-    }
-    latestMs = counter.periodMs;
-  }
-  const { path, windows, windowNoMax } = budget.def;
-  invariant(windowNo <= windowNoMax, `budget ${path} has no counter for window ${windowNo}`);
-  if (periodMs <= latestMs || !windows.some(({ no }) => no === windowNo)) return false;
-  const made = { windowNo, periodMs, heldMicros: 0n, settledMicros: 0n, overrunMicros: 0n };
-  moveCounter(budget, made, effect);
-  budget.counters.push(made);
-  return true;
-}
-
-function moveCounter(budget: MovingBudget, counter: Writable<Counter>, effect: Effect): void {
-  counter.heldMicros += effect.heldMicros;
-  counter.settledMicros += effect.settledMicros;
-  counter.overrunMicros += effect.overrunMicros;
-  invariant(
-    counter.heldMicros >= 0n && counter.settledMicros >= 0n && counter.overrunMicros >= 0n,
-    `a counter of ${budget.def.path} below 0`,
-  );
-}
-
-function withoutPast(budget: BudgetState, nowMs: number): BudgetState {
-  const latest = new Map(budget.counters.map(({ windowNo, periodMs }) => [windowNo, periodMs]));
-  const oldest = new Map<number, number>();
-  for (const { no, rule } of budget.def.windows) if (rule.kind === 'rolling') oldest.set(no, oldestStep(rule, nowMs));
-  const counters = budget.counters.filter(
-    ({ windowNo, periodMs, heldMicros }) => heldMicros > 0n || latest.get(windowNo) === periodMs,
-  );
-  const firstKept = budget.steps.findIndex(({ windowNo, periodMs }) => periodMs >= (oldest.get(windowNo) ?? 0));
-  // Only from the front, so that the usual case copies nothing.
-  const steps = firstKept === -1 ? [] : firstKept === 0 ? budget.steps : budget.steps.slice(firstKept);
-  return { ...budget, counters, steps };
 }

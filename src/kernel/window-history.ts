@@ -6,7 +6,10 @@ import { type Calendar, oldestStep, sameRule, type WindowRule } from './window.t
 /** One window whose past is asked for. */
 export interface HistoryNeed {
   readonly rule: WindowRule;
-  /** Calendar and range windows: sums over reservations admitted from here on. Rolling ones: over what settled from here on. */
+  /**
+   * Calendar and range windows: sums over reservations admitted from here on (to the end of the range). Rolling ones: over
+   * what settled from here on.
+   */
   readonly fromMs: number;
 }
 
@@ -26,7 +29,11 @@ export interface WindowSum {
   readonly heldMicros: bigint;
   readonly settledMicros: bigint;
   readonly overrunMicros: bigint;
-  /** Rolling windows: settled and overrun by step, oldest first; the two sums above are 0 then. */
+  /**
+   * Rolling windows: settled and overrun by step, oldest first; the two sums above are 0 then. What a lapse assumed and is not
+   * replaced yet stands in the step of the lapse, since a late settlement takes it out there; for all else any step from that of
+   * its settlement on will do.
+   */
   readonly steps: readonly Pick<Counter, 'periodMs' | 'settledMicros' | 'overrunMicros'>[];
 }
 

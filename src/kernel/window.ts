@@ -67,6 +67,11 @@ export function oldestStep(rule: RollingRule, nowMs: number): number {
   return stepOf(rule, nowMs - rule.durationMs);
 }
 
+/** Whether something can be reserved at `atMs`: in a fixed range only within it, in all other windows at any time. */
+export function isOpen(rule: WindowRule, atMs: number): boolean {
+  return rule.kind !== 'range' || (atMs >= rule.startMs && atMs < rule.endMs);
+}
+
 /** Whether two rules are one window. */
 export function sameRule(a: WindowRule, b: WindowRule): boolean {
   switch (a.kind) {

@@ -4,12 +4,13 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Answer } from '../../src/kernel/answer.ts';
 import type { Command } from '../../src/kernel/command.ts';
+import type { BudgetPath } from '../../src/kernel/names.ts';
 import { decideTree, type Submitted, type TreeBatch } from '../../src/lane/batch.ts';
 import { CachedTree } from '../../src/lane/cached-tree.ts';
 import { commitTo } from '../../src/lane/commitment.ts';
 import { GENESIS_HASH } from '../../src/store/port.ts';
-import { arbitraryStory, type Story, StoryTeller } from '../support/arbitrary-steps.ts';
-import { Commands } from '../support/commands.ts';
+import { arbitraryStory, RUN_PATHS, STORY_PATHS, type Story, StoryTeller } from '../support/arbitrary-steps.ts';
+import { Commands, type LimitsOption } from '../support/commands.ts';
 import { START_MS } from '../support/kernel-driver.ts';
 import { pictureOf } from '../support/picture-of.ts';
 import { UTC_CALENDAR } from '../support/utc-calendar.ts';
@@ -87,7 +88,7 @@ function playInBatches(story: Story, batchSize: number, way: Way) {
   // Nothing can be loaded here: what is not there is known to be absent.
   const opening = teller.opening(story);
   tree.noteAbsent({
-    paths: opening.flatMap((each) => ('budget' in each ? [each.budget] : [])),
+    paths: [...STORY_PATHS, ...RUN_PATHS] as readonly string[] as BudgetPath[],
     reservationIds: [],
     leases: false,
   });
@@ -109,9 +110,19 @@ function playInBatches(story: Story, batchSize: number, way: Way) {
   return { answers, picture: pictureOf(tree.state), tail: tree.tail };
 }
 
+/** The past of a window that an edit brings is known only once the edit is decided: such edits never stand in a batch. */
+function withoutNewWindows(story: Story): Story {
+  return { ...story, steps: story.steps.filter((step) => step.do !== 'setLimits' || isLifetime(step.limits)) };
+}
+
+function isLifetime(limits: LimitsOption): boolean {
+  return typeof limits !== 'object' || Object.values(limits).every((limit) => typeof limit !== 'object');
+}
+
 it('decided in batches and one by one, ahead or after batches that were taken back, it is all the same', () => {
   fc.assert(
-    fc.property(arbitraryStory(40), fc.integer({ min: 2, max: 12 }), (story, batchSize) => {
+    fc.property(arbitraryStory(40), fc.integer({ min: 2, max: 12 }), (told, batchSize) => {
+      const story = withoutNewWindows(told);
       const oneByOne = playInBatches(story, 1, 'plain');
       for (const way of ['plain', 'taken_back', 'two_taken_back', 'ahead'] as const) {
         expect(playInBatches(story, batchSize, way)).toEqual(oneByOne);

@@ -1,11 +1,12 @@
-// A reservation moves its budget and every ancestor alike: whatever happens, the sums of a budget are those of the
-// reservations on it and below it, and so those of a parent are its own plus its children's.
+// A reservation moves every budget on its paths alike, once: whatever happens, the sums of a budget are those of the reservations
+// that charge it. Where no path crosses another, a parent's are its own plus its children's.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { BudgetState } from '../../src/kernel/budget.ts';
 import type { Reservation } from '../../src/kernel/reservation.ts';
 import type { TreeState } from '../../src/kernel/tree-state.ts';
 import { arbitraryStory } from '../support/arbitrary-steps.ts';
+import { charges } from '../support/sum-history.ts';
 import { tellStory } from '../support/tell-story.ts';
 
 interface Sums {
@@ -39,19 +40,43 @@ const ofBudget = ({ counters: [lifetime], activeCount }: BudgetState): Sums => (
 });
 
 function expectConserved(state: TreeState): void {
-  const budgets = [...state.budgets()];
-  for (const budget of budgets) {
-    const own = [...state.reservations()].filter(({ budgetNo }) => budgetNo === budget.def.no).map(ofReservation);
-    const children = budgets.filter(({ def }) => def.parentNo === budget.def.no).map(ofBudget);
-    expect(ofBudget(budget)).toEqual([...own, ...children].reduce(plus, NOTHING));
+  for (const budget of state.budgets()) {
+    const charging = [...state.reservations()].filter((each) => charges(each, budget.def.path));
+    expect(ofBudget(budget)).toEqual(charging.map(ofReservation).reduce(plus, NOTHING));
   }
 }
 
-it('the sums of a budget are its own reservations plus its children', () => {
+function expectParentsConserved(state: TreeState): void {
+  const budgets = [...state.budgets()];
+  for (const budget of budgets) {
+    const own = [...state.reservations()].filter(({ budgetNo }) => budgetNo === budget.def.no).map(ofReservation);
+    const children = budgets.filter(({ def }) => def.parentNo === budget.def.no);
+    expect(ofBudget(budget)).toEqual([...own, ...children.map(ofBudget)].reduce(plus, NOTHING));
+    expect(budget.openChildCount).toBe(children.filter(({ def }) => !def.closed).length);
+  }
+}
+
+it('the sums of a budget are those of the reservations that charge it', () => {
+  let crossing = 0;
   fc.assert(
     fc.property(arbitraryStory(40), (story) => {
-      tellStory(story, { after: ({ state }) => expectConserved(state) });
+      const { driver } = tellStory(story, { after: ({ state }) => expectConserved(state) });
+      crossing += [...driver.state.reservations()].filter(({ also }) => also.length > 0).length;
     }),
     { numRuns: 150 },
   );
+  expect(crossing).toBeGreaterThan(0);
+});
+
+it('where no reservation names more budgets, the sums of a budget are its own reservations plus its children', () => {
+  let made = 0;
+  fc.assert(
+    fc.property(arbitraryStory(40), (story) => {
+      const steps = story.steps.map((step) => (step.do === 'reserve' ? { ...step, also: [] } : step));
+      const { driver } = tellStory({ ...story, steps }, { after: ({ state }) => expectParentsConserved(state) });
+      made += driver.state.position.budgetCount - 4;
+    }),
+    { numRuns: 100 },
+  );
+  expect(made).toBeGreaterThan(0);
 });

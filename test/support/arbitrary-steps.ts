@@ -1,34 +1,61 @@
 // Random stories on one small tree, for the properties: what callers, operators and time do, as plain data that shrinks.
 // Reservations and earlier commands are named by number, so that a step means something whatever came before it.
 import fc from 'fast-check';
-import type { OnExpiry } from '../../src/kernel/budget.ts';
+import type { BudgetTerms, OnExpiry } from '../../src/kernel/budget.ts';
 import type { Command } from '../../src/kernel/command.ts';
+import { amount, type Extras, extras, limitsOf, micros, policy, roomy } from './arbitrary-terms.ts';
 import type { Commands, LimitsOption } from './commands.ts';
 
 /** The budgets of every story, parents first. */
 export const STORY_PATHS = ['t', 't/a', 't/a/x', 't/b'] as const;
 
-/** Most that a limit or a request of a story comes to: small, so that limits bind often. */
-const STORY_MICROS_MAX = 120;
+/** Budgets that a story makes by reserving on them. */
+export const RUN_PATHS = ['t/a/run-1', 't/a/run-2', 't/a/run-1/sub'] as const;
 
-const POLICIES: readonly OnExpiry[] = ['release', 'charge', 'charge_started'];
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 
-const micros = fc.integer({ min: 0, max: STORY_MICROS_MAX });
-// One limit, or two, so that the tighter one need not be the one listed first.
-const limitsOf = (amount: fc.Arbitrary<number>): fc.Arbitrary<LimitsOption> =>
-  fc.oneof(amount, fc.record({ hard: amount, soft: amount }));
 const budget = fc.constantFrom(...STORY_PATHS);
-const policy = fc.constantFrom(...POLICIES);
-const ref = fc.nat(30);
+const anyBudget = fc.oneof({ weight: 3, arbitrary: budget }, { weight: 2, arbitrary: fc.constantFrom(...RUN_PATHS) });
+// Counted from the latest.
+const ref = fc.nat(7);
 // Few keys, so that they are used again, for the same request and for others.
 const key = fc.option(fc.constantFrom('k1', 'k2', 'k3'), { nil: undefined, freq: 2 });
-const ttlMs = fc.integer({ min: 1_000, max: 9_000 });
+const between = (min: number, max: number) => fc.integer({ min, max });
+const ttlMs = fc.oneof(
+  { weight: 5, arbitrary: between(SECOND_MS, 9 * SECOND_MS) },
+  { weight: 2, arbitrary: between(HOUR_MS, DAY_MS) },
+);
+// Mostly within a lease; now and then past the turn of an hour, a day or a month.
+const ms = fc.oneof(
+  { weight: 10, arbitrary: between(1, 6 * SECOND_MS) },
+  { weight: 2, arbitrary: between(MINUTE_MS, 2 * HOUR_MS) },
+  { weight: 2, arbitrary: between(2 * HOUR_MS, 30 * HOUR_MS) },
+  { weight: 1, arbitrary: between(2 * DAY_MS, 12 * DAY_MS) },
+);
 
-const reserve = fc.record({ do: fc.constant('reserve' as const), budget, max: micros, min: micros, ttlMs, key });
+// Whatever there is, or some of it, or all of it.
+const least = fc.oneof(fc.constant(0), micros);
+
+const reserve = fc.record({
+  do: fc.constant('reserve' as const),
+  budget: anyBudget,
+  also: fc.oneof(
+    { weight: 3, arbitrary: fc.constant([]) },
+    { weight: 1, arbitrary: fc.array(anyBudget, { minLength: 1, maxLength: 2 }) },
+  ),
+  max: micros,
+  min: least,
+  tokens: fc.nat(6),
+  ttlMs,
+  key,
+});
 
 const step = fc.oneof(
-  { weight: 6, arbitrary: reserve },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('extend' as const), ref, add: micros, min: micros, key }) },
+  { weight: 9, arbitrary: reserve },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('extend' as const), ref, add: micros, min: least, key }) },
   {
     weight: 5,
     arbitrary: fc.record({
@@ -42,9 +69,9 @@ const step = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('release' as const), ref, key }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('renew' as const), ref, ttlMs, key }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('advance' as const), ms: fc.integer({ min: 1, max: 6_000 }) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('advance' as const), ms }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('again' as const), ref }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('setLimits' as const), budget, limits: limitsOf(micros) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('setLimits' as const), budget, limits: limitsOf(amount) }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -56,7 +83,22 @@ const step = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('setPolicy' as const), budget, policy }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('suspend' as const, 'resume' as const), budget, key }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('setExtras' as const), budget: anyBudget, extras }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constantFrom('close' as const, 'closeIdle' as const),
+      budget: fc.constantFrom(...RUN_PATHS),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constantFrom('suspend' as const, 'resume' as const, 'resume' as const),
+      budget,
+      key,
+    }),
+  },
 );
 
 /** One thing that happens. */
@@ -69,19 +111,28 @@ export interface Story {
   /** One for each of STORY_PATHS; undefined: no limit of its own. */
   readonly limits: readonly (LimitsOption | undefined)[];
   readonly policies: readonly OnExpiry[];
+  /** One for each of STORY_PATHS, and the last for what the template makes. */
+  readonly extras: readonly Extras[];
+  /** Limits of what the template of t/a makes; undefined: there is no template. */
+  readonly runLimits: LimitsOption | undefined;
   readonly graceMs: number;
   readonly steps: readonly Step[];
 }
 
 /** Stories of up to `stepCountMax` steps. */
 export function arbitraryStory(stepCountMax: number): fc.Arbitrary<Story> {
-  const below = fc.option(limitsOf(micros), { nil: undefined, freq: 4 });
-  return fc.record({
-    limits: fc.tuple(limitsOf(fc.integer({ min: 20, max: STORY_MICROS_MAX })), below, below, below),
+  const below = fc.option(limitsOf(amount), { nil: undefined, freq: 2 });
+  const story = fc.record({
+    limits: fc.tuple(limitsOf(roomy), below, below, below),
     policies: fc.array(policy, { minLength: STORY_PATHS.length, maxLength: STORY_PATHS.length }),
+    extras: fc.array(extras, { minLength: STORY_PATHS.length + 1, maxLength: STORY_PATHS.length + 1 }),
+    runLimits: fc.option(limitsOf(amount), { nil: undefined, freq: 4 }),
     graceMs: fc.constantFrom(0, 500),
-    steps: fc.array(step, { minLength: 5, maxLength: stepCountMax }),
+    // The usual size stays near the shortest: a story needs room to come to something.
+    steps: fc.array(step, { minLength: 5, maxLength: stepCountMax, size: 'max' }),
   });
+  // Small amounts and the first of each choice come often enough by themselves: the edges have tables of their own.
+  return fc.noBias(story);
 }
 
 /** What a story needs to know of itself in order to go on. */
@@ -95,12 +146,26 @@ export class StoryTeller {
   }
 
   /** The commands that make the tree. */
-  opening({ limits, policies }: Story): Command[] {
+  opening(story: Story): Command[] {
     return STORY_PATHS.map((path, i) => {
-      const given = limits[i];
-      const onExpiry = policies[i] ?? 'release';
-      return this.#make.create(path, given === undefined ? { onExpiry } : { limits: given, onExpiry });
+      const given = story.limits[i];
+      const onExpiry = story.policies[i] ?? 'release';
+      const template = path === 't/a' ? this.#template(story) : undefined;
+      return this.#make.create(path, {
+        ...story.extras[i],
+        onExpiry,
+        ...(given === undefined ? {} : { limits: given }),
+        ...(template === undefined ? {} : { template }),
+      });
     });
+  }
+
+  // Runs may make budgets below them too, bounded by their run alone.
+  #template({ runLimits, extras: given, policies }: Story): BudgetTerms | undefined {
+    if (runLimits === undefined) return undefined;
+    const below = this.#make.terms({ budgetKind: 'step' });
+    const onExpiry = policies[0] ?? 'release';
+    return this.#make.terms({ ...given[STORY_PATHS.length], limits: runLimits, onExpiry, template: below });
   }
 
   /** The command of a step; undefined for one that is none, or that has nothing to act on yet. */
@@ -118,17 +183,23 @@ export class StoryTeller {
       case 'advance':
         return undefined;
       case 'again': {
-        const earlier = this.#told[step.ref % Math.max(1, this.#told.length)];
+        const earlier = this.#told.at(-1 - (step.ref % Math.max(1, this.#told.length)));
         return earlier === undefined ? undefined : make.again(earlier);
       }
       case 'reserve': {
         const min = Math.min(step.min, step.max);
-        return make.reserve(step.budget, step.max, { min, ttlMs: step.ttlMs, ...keyed });
+        const { also, tokens } = step;
+        return make.reserve(step.budget, step.max, { min, ttlMs: step.ttlMs, also, tokens, ...keyed });
       }
       case 'setLimits':
         return make.update(step.budget, { limits: step.limits });
       case 'setPolicy':
         return make.update(step.budget, { onExpiry: step.policy });
+      case 'setExtras':
+        return make.update(step.budget, step.extras);
+      case 'close':
+      case 'closeIdle':
+        return make[step.do](step.budget);
       case 'topUp':
         return make.topUp(step.budget, step.add, {
           ...keyed,
@@ -141,7 +212,7 @@ export class StoryTeller {
       case 'settle':
       case 'release':
       case 'renew': {
-        const id = this.ids[step.ref % Math.max(1, this.ids.length)];
+        const id = this.ids.at(-1 - (step.ref % Math.max(1, this.ids.length)));
         return id === undefined ? undefined : this.#onReservation(step, id, keyed);
       }
     }

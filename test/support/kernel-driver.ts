@@ -12,10 +12,11 @@ import type { Reservation } from '../../src/kernel/reservation.ts';
 import { TreeState } from '../../src/kernel/tree-state.ts';
 import { commitTo } from '../../src/lane/commitment.ts';
 import { Commands } from './commands.ts';
+import { START_MS } from './start-time.ts';
+import { withHistory } from './sum-history.ts';
 import { UTC_CALENDAR } from './utc-calendar.ts';
 
-/** Where the clock of every driver starts: 2026-03-02T09:00:00Z. */
-export const START_MS = Date.UTC(2026, 2, 2, 9);
+export { START_MS };
 
 /** A budget's figures as plain values: what a case compares. */
 export interface Balances {
@@ -56,9 +57,9 @@ export class KernelDriver {
     return answer;
   }
 
-  /** Decides and changes nothing. */
+  /** Decides and changes nothing. An edit that brings windows is given their past, as by a lane. */
   decide(command: Command): Decision {
-    return decide(this.state, command, this.context());
+    return decide(this.state, withHistory(this.state, command, this.nowMs), this.context());
   }
 
   context(): DecideContext {

@@ -29,6 +29,7 @@ export function tellStory(story: Story, playing: Playing = {}): { driver: Kernel
     if (command === undefined) continue;
     const answer = run(driver, command);
     answers.push(answer);
+    if (command.kind === 'Reserve' && answer.kind === 'refusal') teller.ids.splice(teller.ids.indexOf(command.id), 1);
     after?.(driver, command, answer);
   }
   return { driver, answers };

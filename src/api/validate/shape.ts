@@ -1,6 +1,6 @@
 // Bounds on form as requests state them, whole or, in an edit, single ones.
 import type { Shape as ShapeMessage } from '../../gen/budgetd/v1/terms_pb.ts';
-import { NO_SHAPE, type Shape } from '../../kernel/budget.ts';
+import type { Shape } from '../../kernel/budget.ts';
 import { frameText, frameValue } from '../command-key.ts';
 import { checkDuration, frameDuration, IDLE_RANGE, SECOND_TO_DAY } from './durations.ts';
 import { checkMicros, type Problems } from './problems.ts';
@@ -59,9 +59,19 @@ export function checkShapeFields(
   return checked;
 }
 
-/** A whole shape. */
+const UNBOUNDED: Shape = {
+  maxReservationMicros: undefined,
+  maxActive: undefined,
+  maxChildren: undefined,
+  maxDepth: undefined,
+  maxLeaseMs: undefined,
+  maxRenewals: undefined,
+  closeAfterMs: undefined,
+};
+
+/** A whole shape; without one there is no bound. */
 export function checkShape(problems: Problems, field: string, shape: ShapeMessage | undefined): Shape {
-  return shape === undefined ? NO_SHAPE : { ...NO_SHAPE, ...checkShapeFields(problems, field, shape, SHAPE_FIELDS) };
+  return shape === undefined ? UNBOUNDED : { ...UNBOUNDED, ...checkShapeFields(problems, field, shape, SHAPE_FIELDS) };
 }
 
 /** Frames a shape as the client set it: one without bounds is not unset. */

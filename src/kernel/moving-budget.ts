@@ -1,0 +1,90 @@
+// One budget's counters in motion: moved in place on a copy that a batch made (tree-state.ts says why), and the records of
+// periods that are over, which memory lets go.
+import type { Account, BudgetState, Counter } from './budget.ts';
+import type { Effect } from './entry.ts';
+import { invariant } from './invariant.ts';
+import type { RateLevel } from './rate.ts';
+import { copySteps, moveStep } from './rolling-spend.ts';
+import { oldestStep, rollingRuleOf } from './window.ts';
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** A budget whose counters may be moved in place. */
+export interface MovingBudget extends Omit<Writable<BudgetState>, 'counters' | 'steps' | 'rateLevels'> {
+  counters: Writable<Counter>[];
+  steps: Counter[];
+  rateLevels: RateLevel[];
+}
+
+/** A copy that may be moved in place. */
+export function movingCopy(budget: BudgetState): MovingBudget {
+  return {
+    ...budget,
+    counters: budget.counters.map((counter) => ({ ...counter })),
+    steps: copySteps(budget.steps),
+    rateLevels: [...budget.rateLevels],
+  };
+}
+
+/** Moves the lifetime counter and the number of live reservations. */
+export function moveLifetime(budget: MovingBudget, effect: Effect): void {
+  const counter = budget.counters[0];
+  invariant(counter?.windowNo === 0, `budget ${budget.def.path} has no lifetime counter`);
+  moveCounter(budget, counter, effect);
+  budget.activeCount += effect.active;
+  invariant(budget.activeCount >= 0, `the live reservations of ${budget.def.path} below 0`);
+}
+
+/**
+ * Moves another window's counter. Returns whether a counter or a step was made. A period that is not here and is not the latest
+ * one is not loaded: its counter is, before anything decides on it, and the effect comes with it.
+ */
+export function moveWindow(budget: MovingBudget, account: Account, effect: Effect): boolean {
+  const { windowNo, periodMs } = account;
+  if (periodMs !== 0 && rollingRuleOf(budget.def.windows, windowNo) !== undefined) {
+    const countBefore = budget.steps.length;
+    const moved = moveStep(budget.steps, windowNo, periodMs, effect);
+    invariant(moved, `a step of window ${windowNo} of ${budget.def.path} below 0`);
+    return budget.steps.length !== countBefore;
+  }
+  let latestMs = -1;
+  for (const counter of budget.counters) {
+    if (counter.windowNo !== windowNo) continue;
+    if (counter.periodMs === periodMs) {
+      moveCounter(budget, counter, effect);
+      return false;
+    }
+    latestMs = counter.periodMs;
+  }
+  const { path, windows, windowNoMax } = budget.def;
+  invariant(windowNo <= windowNoMax, `budget ${path} has no counter for window ${windowNo}`);
+  if (periodMs <= latestMs || !windows.some(({ no }) => no === windowNo)) return false;
+  const made = { windowNo, periodMs, heldMicros: 0n, settledMicros: 0n, overrunMicros: 0n };
+  moveCounter(budget, made, effect);
+  budget.counters.push(made);
+  return true;
+}
+
+function moveCounter(budget: MovingBudget, counter: Writable<Counter>, effect: Effect): void {
+  counter.heldMicros += effect.heldMicros;
+  counter.settledMicros += effect.settledMicros;
+  counter.overrunMicros += effect.overrunMicros;
+  invariant(
+    counter.heldMicros >= 0n && counter.settledMicros >= 0n && counter.overrunMicros >= 0n,
+    `a counter of ${budget.def.path} below 0`,
+  );
+}
+
+/** Without counters of periods that are over and hold nothing, and without steps that do not count any more at `nowMs`. */
+export function withoutPast(budget: BudgetState, nowMs: number): BudgetState {
+  const latest = new Map(budget.counters.map(({ windowNo, periodMs }) => [windowNo, periodMs]));
+  const oldest = new Map<number, number>();
+  for (const { no, rule } of budget.def.windows) if (rule.kind === 'rolling') oldest.set(no, oldestStep(rule, nowMs));
+  const counters = budget.counters.filter(
+    ({ windowNo, periodMs, heldMicros }) => heldMicros > 0n || latest.get(windowNo) === periodMs,
+  );
+  const counts = ({ windowNo, periodMs }: Counter): boolean => periodMs >= (oldest.get(windowNo) ?? 0);
+  // The usual case copies nothing, and keeps the sums of the steps.
+  const steps = budget.steps.every(counts) ? budget.steps : budget.steps.filter(counts);
+  return { ...budget, counters, steps };
+}
