@@ -9,6 +9,7 @@ import { CachedTree } from '../../src/lane/cached-tree.ts';
 import type { Loaded } from '../../src/store/port.ts';
 import { arbitraryStory, STORY_PATHS } from '../support/arbitrary-steps.ts';
 import type { KernelDriver } from '../support/kernel-driver.ts';
+import { inOrder } from '../support/picture-of.ts';
 import { tellStory } from '../support/tell-story.ts';
 
 /** What a store says that has projected up to `projectedSeq`; its leases all come along. */
@@ -65,7 +66,10 @@ it('what a load brings is what a replay of everything gives', () => {
         const asked = { paths: paths as readonly string[] as BudgetPath[], reservationIds: ids, leases: false };
         expect(tree.install(load(driver, projectedSeq, paths, ids), asked)).toBe(true);
         // Whatever is in memory is right, and what was asked for is in memory.
-        for (const budget of tree.state.budgets()) expect(budget).toEqual(state.budget(budget.def.no));
+        for (const budget of tree.state.budgets()) {
+          const whole = state.budget(budget.def.no);
+          expect(inOrder(budget)).toEqual(whole && inOrder(whole));
+        }
         for (const held of tree.state.reservations()) expect(held).toEqual(state.reservation(held.id));
         for (const path of asked.paths.flatMap(chainOf)) {
           expect(tree.state.budgetAt(path)?.def.no).toBe(state.budgetAt(path)?.def.no);
