@@ -1,61 +1,67 @@
-// Load by unary calls over plain HTTP/2: a grpc-js client would be the bottleneck before the server is.
-import { type ClientHttp2Session, connect } from 'node:http2';
+// Load by unary calls, each on a stream of its own.
+import { Http2Client } from './http2-client.ts';
 import { type LoadPlan, type LoadReport, Meter } from './load.ts';
 import { readReservationId, reserveRequest, settleRequest } from './wire.ts';
 
-const SERVICE = '/budgetd.v1.ReservationService';
-const FRAME_HEADER_BYTES = 5;
+const RESERVE = '/budgetd.v1.ReservationService/Reserve';
+const SETTLE = '/budgetd.v1.ReservationService/Settle';
 
-interface Reply {
-  readonly ok: boolean;
-  readonly body: Buffer;
-}
+/** One caller, who makes a call when the last one is answered. */
+class Worker {
+  readonly #client: Http2Client;
+  readonly #plan: LoadPlan;
+  readonly #meter: Meter;
+  readonly #no: number;
+  readonly #onEnd: () => void;
+  #count = 0;
 
-function call(session: ClientHttp2Session, method: string, request: Uint8Array): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const stream = session.request({
-      ':method': 'POST',
-      ':path': `${SERVICE}/${method}`,
-      'content-type': 'application/grpc',
-      te: 'trailers',
-    });
-    const chunks: Buffer[] = [];
-    let status = '';
-    stream.on('response', (headers) => {
-      status = String(headers['grpc-status'] ?? status);
-    });
-    stream.on('trailers', (trailers) => {
-      status = String(trailers['grpc-status'] ?? status);
-    });
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-    stream.on('error', reject);
-    stream.on('end', () => resolve({ ok: status === '0', body: Buffer.concat(chunks).subarray(FRAME_HEADER_BYTES) }));
-    const header = Buffer.alloc(FRAME_HEADER_BYTES);
-    header.writeUInt32BE(request.byteLength, 1);
-    stream.end(Buffer.concat([header, request]));
-  });
-}
+  constructor(client: Http2Client, plan: LoadPlan, meter: Meter, no: number, onEnd: () => void) {
+    this.#client = client;
+    this.#plan = plan;
+    this.#meter = meter;
+    this.#no = no;
+    this.#onEnd = onEnd;
+  }
 
-async function worker(session: ClientHttp2Session, plan: LoadPlan, meter: Meter, no: number): Promise<void> {
-  for (let i = 0; !meter.over; i++) {
-    const budget = plan.budgets[(no + i * plan.inFlight) % plan.budgets.length] as string;
-    let sentMs = performance.now();
-    meter.sent += 1;
-    const reserved = await call(session, 'Reserve', reserveRequest(budget, `${plan.keyPrefix}-${no}-${i}`, 1));
-    meter.answer(sentMs, reserved.ok, plan.mode === 'reserve');
-    if (plan.mode === 'reserve' || !reserved.ok) continue;
-    sentMs = performance.now();
-    meter.sent += 1;
-    const settled = await call(session, 'Settle', settleRequest(readReservationId(reserved.body), 's', 1));
-    meter.answer(sentMs, settled.ok, true);
+  reserve(): void {
+    if (this.#meter.over) {
+      this.#onEnd();
+      return;
+    }
+    const { budgets, inFlight, keyPrefix, mode } = this.#plan;
+    const i = this.#count++;
+    const budget = budgets[(this.#no + i * inFlight) % budgets.length] as string;
+    const request = reserveRequest(budget, `${keyPrefix}-${this.#no}-${i}`, 1);
+    this.#call(RESERVE, request, mode === 'reserve', (message) => {
+      if (mode === 'reserve' || message === undefined) this.reserve();
+      else this.#settle(readReservationId(message));
+    });
+  }
+
+  #settle(reservationId: string): void {
+    this.#call(SETTLE, settleRequest(reservationId, 's', 1), true, () => this.reserve());
+  }
+
+  #call(path: string, request: Uint8Array, counts: boolean, onReply: (message: Buffer | undefined) => void): void {
+    const sentMs = performance.now();
+    this.#meter.sent += 1;
+    this.#client.call(path, request, (message) => {
+      this.#meter.answer(sentMs, message !== undefined, counts);
+      onReply(message);
+    });
   }
 }
 
 async function run(plan: LoadPlan): Promise<LoadReport> {
-  const session = connect(`http://${plan.address}`);
   const meter = new Meter(plan);
-  await Promise.all(Array.from({ length: plan.inFlight }, (_, no) => worker(session, plan, meter, no)));
-  session.close();
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  const client = new Http2Client(plan.address, reject);
+  const ended = Array.from(
+    { length: plan.inFlight },
+    (_, no) => new Promise<void>((resolve) => new Worker(client, plan, meter, no, resolve).reserve()),
+  );
+  await Promise.race([Promise.all(ended), failed]);
+  client.close();
   return meter.report();
 }
 

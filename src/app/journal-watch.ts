@@ -100,6 +100,8 @@ export class JournalWatch {
 
   #isAs(rebuilt: BudgetState, projected: BudgetState): boolean {
     const counting = countingCounters(rebuilt, this.#state.position.atMs);
-    return budgetText(rebuilt) === budgetText(projected) && isAmong(counting, [...projected.counters, ...projected.steps]);
+    return (
+      budgetText(rebuilt) === budgetText(projected) && isAmong(counting, [...projected.counters, ...projected.steps])
+    );
   }
 }

@@ -1,5 +1,5 @@
 // Reserve: the command that asks for money, for a place among the live ones and for a share of the rates, all of it or nothing.
-import type { BudgetState } from './budget.ts';
+import type { BudgetState, Labels } from './budget.ts';
 import { effectsOf } from './charge.ts';
 import type { Reserve } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse, revisionsOf } from './decision.ts';
@@ -14,6 +14,9 @@ import { closedRefusal, suspendedRefusal } from './refuse-state.ts';
 import { type RequestedCharge, requestedCharge } from './requested-charge.ts';
 import type { ReservationFigures } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
+
+// One for all: most reservations have none.
+const NO_LABELS: Labels = [];
 
 /** Decides a Reserve: existence, suspended, closed, shape, never fits, rates, concurrency, money. */
 export function decideReserve(state: TreeState, command: Reserve, context: DecideContext): Decision {
@@ -76,7 +79,7 @@ function granted(
     createMs: context.nowMs,
     holder: command.holder,
     actingFor: command.personal?.actingFor ?? '',
-    labels: command.personal?.labels ?? [],
+    labels: command.personal?.labels ?? NO_LABELS,
     figures: newFigures(command, context, grantedMicros),
   };
   const answer = {

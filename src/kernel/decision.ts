@@ -1,6 +1,6 @@
 // What a decision is made of and made with. Shared by all decide functions.
 import type { Answer } from './answer.ts';
-import type { BudgetState } from './budget.ts';
+import type { BudgetDef, BudgetState } from './budget.ts';
 import type { Command, PersonalFields } from './command.ts';
 import type { Entry, EntryPersonal, Revisions } from './entry.ts';
 import type { ReservationId } from './names.ts';
@@ -59,9 +59,27 @@ function entryPersonal(command: Pick<Command, 'personal'>, context: DecideContex
   };
 }
 
+interface KnownRevisions {
+  readonly defs: readonly BudgetDef[];
+  readonly revisions: Revisions;
+}
+
+// By the last budget of a chain. Until one of its budgets is edited all reserves on it share one array: those of a hot tree
+// stay in memory by the ten thousand.
+const knownRevisions = new WeakMap<BudgetDef, KnownRevisions>();
+
 /** Numbers and revisions of budgets, for the journal. */
 export function revisionsOf(budgets: readonly BudgetState[]): Revisions {
-  return budgets.map(({ def }) => [def.no, def.revision] as const);
+  const last = budgets.at(-1)?.def;
+  if (last === undefined) return [];
+  const known = knownRevisions.get(last);
+  if (known?.defs.length === budgets.length && known.defs.every((def, at) => def === budgets[at]?.def)) {
+    return known.revisions;
+  }
+  const defs = budgets.map(({ def }) => def);
+  const revisions = defs.map(({ no, revision }) => [no, revision] as const);
+  knownRevisions.set(last, { defs, revisions });
+  return revisions;
 }
 
 /** What the journal should know of a request that is refused. */

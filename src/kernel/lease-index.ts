@@ -13,6 +13,7 @@ export interface Lease {
 }
 
 interface Bucket {
+  /** By how many milliseconds they are due after the bucket begins: small numbers need no memory of their own. */
   leases: Map<ReservationId, number>;
   /** Whether `leases` is in the order in which they are due. */
   inOrder: boolean;
@@ -32,7 +33,7 @@ export class LeaseIndex {
       this.#buckets.set(bucketNo, bucket);
       if (bucketNo < this.#bucketMin) this.#bucketMin = bucketNo;
     } else bucket.inOrder = false;
-    bucket.leases.set(id, reclaimMs);
+    bucket.leases.set(id, reclaimMs - bucketNo * BUCKET_MS);
   }
 
   /** Removes a lease that was added with this time. */
@@ -63,7 +64,8 @@ export class LeaseIndex {
     const bucketMax = bucketNoOf(untilMs);
     if (this.#firstBucket() > bucketMax) return;
     for (const bucketNo of this.#bucketsBetween(bucketNoOf(afterMs), bucketMax)) {
-      for (const [id, reclaimMs] of this.#inOrder(bucketNo)) {
+      for (const [id, afterStartMs] of this.#inOrder(bucketNo)) {
+        const reclaimMs = bucketNo * BUCKET_MS + afterStartMs;
         if (reclaimMs > untilMs) return;
         if (reclaimMs > afterMs) yield { id, reclaimMs };
       }

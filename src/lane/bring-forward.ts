@@ -56,7 +56,9 @@ export function bringForward(state: TreeState, index: TailIndex, loaded: Loaded,
   return {
     budgets: [...budgetNos].flatMap((no) => piece.budget(no) ?? []),
     reservations: [...ids].flatMap((id) => piece.reservation(id) ?? []),
-    counters: new Map([...periods].map(([no, wanted]) => [no, wanted.map((each) => counterIn(piece.budget(no), each))])),
+    counters: new Map(
+      [...periods].map(([no, wanted]) => [no, wanted.map((each) => counterIn(piece.budget(no), each))]),
+    ),
   };
 }
 

@@ -6,11 +6,12 @@ import type { Account } from '../kernel/budget.ts';
 import type { Command, Renew } from '../kernel/command.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { invariant } from '../kernel/invariant.ts';
-import { type BudgetPath, chainOf, parentOf, type ReservationId, type TreeId } from '../kernel/names.ts';
+import { type BudgetPath, parentOf, type ReservationId, type TreeId } from '../kernel/names.ts';
 import { reservationOf } from '../kernel/replay.ts';
 import type { Reservation } from '../kernel/reservation.ts';
 import { TreeState } from '../kernel/tree-state.ts';
 import type { Head, Loaded } from '../store/port.ts';
+import { AbsentNames } from './absent-names.ts';
 import { bringForward } from './bring-forward.ts';
 import { type Missing, mergeMissing, pathsOf, reservationsOf } from './missing.ts';
 import { hasAll, missingPeriods } from './missing-periods.ts';
@@ -21,9 +22,6 @@ const ENDED_COUNT_MAX = 1_000;
 
 /** Closed budgets kept in memory a tree: a run that was closed is looked at for a moment, and then never again. */
 const CLOSED_COUNT_MAX = 1_000;
-
-/** Names known not to exist, kept a tree, so that a caller in a loop does not read the store each time. */
-const ABSENT_COUNT_MAX = 1_000;
 
 /** Between two looks for periods that are over: a rolling window makes at most sixty steps meanwhile. */
 const PAST_LOOK_MS = 60_000;
@@ -58,8 +56,7 @@ export class CachedTree {
   /** Whether every lease that ran out before this process led has got its grace. */
   graced = false;
   #index = new TailIndex();
-  readonly #absentPaths = new Set<BudgetPath>();
-  readonly #absentIds = new Set<ReservationId>();
+  readonly #absent = new AbsentNames();
   /** In the order in which they ended or came; one may be here twice. */
   readonly #ended: ReservationId[] = [];
   readonly #closed: number[] = [];
@@ -110,7 +107,8 @@ export class CachedTree {
   missingFor(command: Command): Missing | undefined {
     // The usual case makes nothing: each command of a busy tree comes by here.
     if (this.#hasAllOf(command)) return undefined;
-    const has = command.kind === 'Reserve' ? (path: BudgetPath) => this.#hasWay(path) : (path: BudgetPath) => this.#hasPath(path);
+    const has =
+      command.kind === 'Reserve' ? (path: BudgetPath) => this.#hasWay(path) : (path: BudgetPath) => this.#hasPath(path);
     const paths = pathsOf(command).filter((path) => !has(path));
     const reservationIds: ReservationId[] = [];
     const incomplete: Reservation[] = [];
@@ -171,11 +169,7 @@ export class CachedTree {
 
   /** Notes what was asked for and is not there. */
   noteAbsent(asked: Missing): void {
-    if (this.#absentPaths.size + this.#absentIds.size > ABSENT_COUNT_MAX) this.#forgetAbsent();
-    for (const path of asked.paths.flatMap(chainOf)) {
-      if (this.state.budgetAt(path) === undefined) this.#absentPaths.add(path);
-    }
-    for (const id of asked.reservationIds) if (this.state.reservation(id) === undefined) this.#absentIds.add(id);
+    this.#absent.note(asked, this.state);
   }
 
   /** Ends a batch of entries that are applied. `head`: the end of the journal once it is committed. */
@@ -237,8 +231,7 @@ export class CachedTree {
 
   spare(): Spare {
     const { remembered, budgets } = this.state.counts();
-    const absent = this.#absentPaths.size + this.#absentIds.size;
-    return { answers: remembered + absent, ended: this.#ended.length, budgets };
+    return { answers: remembered + this.#absent.count, ended: this.#ended.length, budgets };
   }
 
   /** Forgets up to about `count` of a kind, oldest first. Only between batches. */
@@ -247,7 +240,7 @@ export class CachedTree {
     switch (kind) {
       case 'answers': {
         const keptCount = this.spare().answers - count;
-        this.#forgetAbsent();
+        this.#absent.clear();
         this.state.evictRemembered(Math.max(0, keptCount));
         return;
       }
@@ -297,7 +290,7 @@ export class CachedTree {
   }
 
   #hasPath(path: BudgetPath): boolean {
-    return this.state.budgetAt(path) !== undefined || this.#absentPaths.has(path) || this.#isEmpty();
+    return this.state.budgetAt(path) !== undefined || this.#absent.hasPath(path) || this.#isEmpty();
   }
 
   // A budget that does not exist is made from the template of one above it: the nearest that exists is needed, and with a
@@ -306,7 +299,7 @@ export class CachedTree {
     let at: BudgetPath | undefined = path;
     for (; at !== undefined; at = parentOf(at)) {
       if (this.state.budgetAt(at) !== undefined) return true;
-      if (!this.#absentPaths.has(at)) return this.#isEmpty();
+      if (!this.#absent.hasPath(at)) return this.#isEmpty();
     }
     return true;
   }
@@ -315,18 +308,13 @@ export class CachedTree {
   // forgotten before reservations.
   #hasReservation(id: ReservationId): boolean {
     const reservation = this.state.reservation(id);
-    if (reservation === undefined) return this.#absentIds.has(id) || this.#isEmpty();
+    if (reservation === undefined) return this.#absent.hasId(id) || this.#isEmpty();
     return hasAll(this.state, reservation);
   }
 
   // Nothing was ever written: whatever is not in memory is not there.
   #isEmpty(): boolean {
     return this.head.seq === 0;
-  }
-
-  #forgetAbsent(): void {
-    this.#absentPaths.clear();
-    this.#absentIds.clear();
   }
 
   // What has ended may leave memory, and what has begun is not absent any more.
@@ -343,10 +331,10 @@ export class CachedTree {
         this.#closed.push(entry.def.no);
         return;
       case 'BudgetCreated':
-        this.#absentPaths.delete(entry.def.path);
+        this.#absent.deletePath(entry.def.path);
         return;
       case 'Granted':
-        if (this.#absentIds.size > 0) this.#absentIds.delete(entry.reservation.id);
+        this.#absent.deleteId(entry.reservation.id);
         return;
       default:
     }

@@ -44,7 +44,9 @@ export function mergeMissing(all: readonly Missing[]): Missing {
   return {
     paths: [...new Set(all.flatMap((missing) => missing.paths))],
     reservationIds: [...new Set(all.flatMap((missing) => missing.reservationIds))],
-    ...(all.some(({ periods }) => periods !== undefined) && { periods: distinct(all.flatMap((each) => each.periods ?? [])) }),
+    ...(all.some(({ periods }) => periods !== undefined) && {
+      periods: distinct(all.flatMap((each) => each.periods ?? [])),
+    }),
     leases: all.some((missing) => missing.leases),
   };
 }

@@ -244,7 +244,8 @@ export class TreeCache {
           const { edit } = load;
           const isFaulty = (item: Submitted): boolean => edit?.fault !== undefined && item === edit.item;
           ready.push({ treeId, items: items.filter((item) => !isFaulty(item)) });
-          if (edit?.fault !== undefined) failed.push({ items: items.filter(isFaulty), treeId, error: edit.fault.error });
+          if (edit?.fault !== undefined)
+            failed.push({ items: items.filter(isFaulty), treeId, error: edit.fault.error });
         } catch (error) {
           failed.push({ items, treeId, error });
         }

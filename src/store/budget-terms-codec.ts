@@ -12,8 +12,7 @@ const RATE_KINDS: ReadonlySet<string> = new Set<RateKind>(['requests', 'tokens',
 
 type Raw = Readonly<Record<string, unknown>>;
 
-/** Terms as JSON text. */
-export function termsText(terms: BudgetTerms): string {
+function termsText(terms: BudgetTerms): string {
   const limits = terms.limits.map(
     ({ name, rule, amountMicros }) =>
       `{"name":${quote(name)},"window":{${ruleFields(rule)}},"amount":${amountText(amountMicros)}}`,
@@ -26,8 +25,7 @@ export function termsText(terms: BudgetTerms): string {
   );
 }
 
-/** Reads what termsText wrote. Throws CorruptJournalError for anything else. */
-export function termsOf(value: unknown): BudgetTerms {
+function termsOf(value: unknown): BudgetTerms {
   const terms = objectOf(value);
   return {
     budgetKind: stringOf(terms['kind']),
@@ -46,7 +44,7 @@ export function templateMember(template: BudgetTerms | undefined): string {
   return template === undefined ? '' : `,"childTemplate":${termsText(template)}`;
 }
 
-/** Reads the value of that member. */
+/** Reads the value of that member. Throws CorruptJournalError. */
 export function templateOf(value: unknown): BudgetTerms | undefined {
   return value === undefined ? undefined : termsOf(value);
 }

@@ -21,7 +21,16 @@ import type { Reason } from '../kernel/refusal.ts';
 import { budgetDefOf } from './budget-def-codec.ts';
 import { ENTRY_VERSION } from './encode-entry.ts';
 import { figuresOf } from './figures-codec.ts';
-import { accountsOf, amountOf, arrayOf, integerOf, levelOf, objectOf, optionalAmountOf, stringOf } from './json-text.ts';
+import {
+  accountsOf,
+  amountOf,
+  arrayOf,
+  integerOf,
+  levelOf,
+  objectOf,
+  optionalAmountOf,
+  stringOf,
+} from './json-text.ts';
 import { CorruptJournalError } from './port.ts';
 import { refusalOf } from './refusal-codec.ts';
 

@@ -141,8 +141,15 @@ function refusedText(entry: Refused): string {
   );
 }
 
+// The kernel shares one array of revisions between all reserves on a budget.
+const revisionTexts = new WeakMap<Revisions, string>();
+
 function revisionsText(revisions: Revisions): string {
-  return `[${revisions.map(([budgetNo, revision]) => `${budgetNo},${revision}`).join(',')}]`;
+  const known = revisionTexts.get(revisions);
+  if (known !== undefined) return known;
+  const text = `[${revisions.map(([budgetNo, revision]) => `${budgetNo},${revision}`).join(',')}]`;
+  revisionTexts.set(revisions, text);
+  return text;
 }
 
 function headroomText(headroom: Headroom): string {

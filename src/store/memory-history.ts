@@ -17,7 +17,14 @@ export function historyOf(tree: MemoryTree, budgetNo: number, needs: readonly Hi
 function sumOf(charging: readonly Reservation[], { rule, fromMs }: HistoryNeed, atMs: number): WindowSum {
   if (rule.kind === 'rolling') {
     const heldMicros = total(charging, ({ figures }) => figures.heldMicros);
-    return { rule, fromMs, heldMicros, settledMicros: 0n, overrunMicros: 0n, steps: stepsOf(charging, rule, fromMs, atMs) };
+    return {
+      rule,
+      fromMs,
+      heldMicros,
+      settledMicros: 0n,
+      overrunMicros: 0n,
+      steps: stepsOf(charging, rule, fromMs, atMs),
+    };
   }
   const untilMs = rule.kind === 'range' ? rule.endMs : Number.POSITIVE_INFINITY;
   const admitted = charging.filter(({ createMs }) => createMs >= fromMs && createMs < untilMs);
@@ -41,7 +48,12 @@ interface Part {
   readonly overrunMicros: bigint;
 }
 
-function stepsOf(charging: readonly Reservation[], rule: RollingRule, fromMs: number, atMs: number): WindowSum['steps'] {
+function stepsOf(
+  charging: readonly Reservation[],
+  rule: RollingRule,
+  fromMs: number,
+  atMs: number,
+): WindowSum['steps'] {
   const steps = new Map<number, { settledMicros: bigint; overrunMicros: bigint }>();
   for (const { figures } of charging) {
     for (const part of partsOf(figures, atMs)) {
@@ -68,7 +80,11 @@ function partsOf(figures: Reservation['figures'], atMs: number): readonly Part[]
 
 /** Budgets that are idle at `nowMs`, in the order of the cursor. */
 export function idleBudgets(database: MemoryDatabase, nowMs: number, after: IdleBudget | undefined): IdleBudget[] {
-  const key = ({ lookMs, treeId, budgetNo }: IdleBudget): readonly [number, TreeId, number] => [lookMs, treeId, budgetNo];
+  const key = ({ lookMs, treeId, budgetNo }: IdleBudget): readonly [number, TreeId, number] => [
+    lookMs,
+    treeId,
+    budgetNo,
+  ];
   const order = (a: IdleBudget, b: IdleBudget): number => {
     const [keyA, keyB] = [key(a), key(b)];
     return keyA[0] - keyB[0] || (keyA[1] < keyB[1] ? -1 : keyA[1] > keyB[1] ? 1 : keyA[2] - keyB[2]);

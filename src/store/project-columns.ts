@@ -85,7 +85,11 @@ class ReservationColumns {
     if (granted === undefined) return;
     const { budgetNo, createMs, holder, accounts, also } = granted.reservation;
     this.grantNumbers.push(budgetNo, createMs, granted.seq);
-    this.grantTexts.push(quoted(holder), accountsLiteral(accounts), also.length === 0 ? 'NULL' : quoted(textArray(also)));
+    this.grantTexts.push(
+      quoted(holder),
+      accountsLiteral(accounts),
+      also.length === 0 ? 'NULL' : quoted(textArray(also)),
+    );
   }
 }
 

@@ -2,11 +2,11 @@
 // come to the same records as applying the entries one by one does, or a reload would decide on other figures.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { BudgetState, Counter } from '../../src/kernel/budget.ts';
 import type { Entry } from '../../src/kernel/entry.ts';
 import { MemoryTree } from '../../src/store/memory-tree.ts';
 import { arbitraryStory } from '../support/arbitrary-steps.ts';
 import { personalFields } from '../support/commands.ts';
+import { orderedBudget } from '../support/ordered-budget.ts';
 import { tellStory } from '../support/tell-story.ts';
 
 /** Projects the journal of a tree in pieces of these sizes, again and again. */
@@ -21,14 +21,6 @@ function project(journal: readonly Entry[], sizes: readonly number[]): MemoryTre
     at += size;
   }
   return tree;
-}
-
-// Of different windows and rates no order is promised.
-function inOrder(budget: BudgetState): BudgetState {
-  const sorted = (counters: readonly Counter[]) =>
-    [...counters].sort((a, b) => a.windowNo - b.windowNo || a.periodMs - b.periodMs);
-  const rateLevels = [...budget.rateLevels].sort((a, b) => a.no - b.no);
-  return { ...budget, counters: sorted(budget.counters), steps: sorted(budget.steps), rateLevels };
 }
 
 it('projected rows say what applying the entries gives, however they are cut', () => {
@@ -51,9 +43,8 @@ it('projected rows say what applying the entries gives, however they are cut', (
         const { state, journal } = driver;
         const tree = project(journal, sizes);
         expect([tree.projectedSeq, tree.budgetCount]).toEqual([state.position.seq, state.position.budgetCount]);
-        expect(tree.budgets().map(inOrder)).toEqual(
-          [...state.budgets()].sort((a, b) => a.def.no - b.def.no).map(inOrder),
-        );
+        const applied = [...state.budgets()].sort((a, b) => a.def.no - b.def.no);
+        expect(tree.budgets().map(orderedBudget)).toEqual(applied.map(orderedBudget));
         expect(tree.reservations()).toEqual([...state.reservations()].sort((a, b) => (a.id < b.id ? -1 : 1)));
       },
     ),

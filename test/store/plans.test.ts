@@ -190,7 +190,13 @@ describe.each(STATISTICS)('on tables %s', (_, steps) => {
   });
 
   it('a load brings few of the periods and steps that there are', async () => {
-    const request = { treeId: tree('zold'), paths: [path('zold')], reservationIds: [], leases: undefined, withTail: false };
+    const request = {
+      treeId: tree('zold'),
+      paths: [path('zold')],
+      reservationIds: [],
+      leases: undefined,
+      withTail: false,
+    };
     const periods = [{ budgetNo: 1, windowNo: 1, periodMs: 5_000 }];
     let loaded: Loaded | undefined;
     const seen = await touched(async (runs) => {

@@ -1,6 +1,7 @@
 // What every store promises, told once and run over each of them. A store that passes can stand in for any other.
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
 import { describeAppend } from './contract-append.ts';
+import { describeHistory } from './contract-history.ts';
 import { describeLease } from './contract-lease.ts';
 import { describeLoad } from './contract-load.ts';
 import { describeProject } from './contract-project.ts';
@@ -31,6 +32,7 @@ export function describeStoreContract(name: string, open: () => Promise<StoreUnd
     describeLoad(world);
     describeReads(world);
     describeWindows(world);
+    describeHistory(world);
     describeLease(world);
   });
 }

@@ -124,6 +124,21 @@ describe('install', () => {
     expect(world.tree.state.budgetAt('t/a' as BudgetPath)).toBeUndefined();
   });
 
+  it('counts the children that were made and closed while a budget was read, whatever else became of them', () => {
+    const world = new World();
+    const read = world.loaded(3, { paths: ['t', 't/a'], withTail: false });
+    const { make } = world.driver;
+    for (const name of ['x', 'y', 'z']) world.commit(make.create(`t/a/${name}`));
+    const day = { kind: 'calendar', unit: 'day', timeZone: 'UTC' } as const;
+    world.commit(make.update('t/a/x', { limits: { day: { amount: 9, rule: day } } }));
+    world.commit(make.reserve('t/a/x', 3));
+    world.commit(make.close('t/a/y'));
+    world.commit(make.close('t/a/y'));
+    expect(world.tree.install(read, { ...NOTHING, paths: ['t/a' as BudgetPath] })).toBe(true);
+    world.expectTrue('t/a');
+    expect(world.tree.state.budgetAt('t/a' as BudgetPath)).toMatchObject({ openChildCount: 2, activeCount: 1 });
+  });
+
   it('brings an ended reservation only where it was asked for', () => {
     const world = new World();
     const { make } = world.driver;

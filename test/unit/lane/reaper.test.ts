@@ -1,11 +1,12 @@
 // The reaper makes quiet trees move, a page at a time, and a tree that fails hides no other.
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../../src/kernel/answer.ts';
+import type { Answer, BudgetAnswer } from '../../../src/kernel/answer.ts';
 import type { Command } from '../../../src/kernel/command.ts';
+import type { BudgetPath, TreeId } from '../../../src/kernel/names.ts';
 import { Reaper } from '../../../src/lane/reaper.ts';
 import { contention, treeQuarantined } from '../../../src/lane/refusals.ts';
 import { createMemoryStore } from '../../../src/store/memory-store.ts';
-import { type DueTree, StoreUnavailableError } from '../../../src/store/port.ts';
+import { type DueTree, type IdleBudget, StoreUnavailableError } from '../../../src/store/port.ts';
 import { ManualTime } from '../../support/manual-time.ts';
 
 const DONE: Answer = { kind: 'expired', count: 0, more: false };
@@ -110,6 +111,85 @@ describe('a round', () => {
     await time.elapse(60_000);
     await reaper.round();
     expect(submitted.filter((treeId) => treeId === 'bad')).toHaveLength(2);
+  });
+});
+
+describe('budgets that are idle', () => {
+  function withIdle(count: number, answer: (path: string) => Answer) {
+    const time = new ManualTime();
+    const submitted: Command[] = [];
+    const asked: (IdleBudget | undefined)[] = [];
+    const logged: string[] = [];
+    const idle = Array.from({ length: count }, (_, i): IdleBudget => {
+      const treeId = `t${i % 3}` as TreeId;
+      return { treeId, budgetNo: i, path: `${treeId}/${i}` as BudgetPath, lookMs: i };
+    });
+    const store = {
+      ...createMemoryStore(),
+      idleBudgets: async (_: number, after: IdleBudget | undefined, countMax: number) => {
+        asked.push(after);
+        return idle.filter(({ lookMs }) => lookMs > (after?.lookMs ?? -1)).slice(0, countMax);
+      },
+    };
+    const reaper = new Reaper({
+      store,
+      clock: { nowMs: time.nowMs },
+      log: (_, message) => logged.push(message),
+      submit: async (command: Command) => {
+        submitted.push(command);
+        return answer('budget' in command ? command.budget : '');
+      },
+      isLeader: () => true,
+      sleep: time.sleep,
+    });
+    return { reaper, time, submitted, asked, logged };
+  }
+  const closed = { kind: 'budget', def: { closed: true } } as BudgetAnswer;
+  const open = { kind: 'budget', def: { closed: false } } as BudgetAnswer;
+
+  it('are closed, page after page; those that have moved meanwhile are not counted', async () => {
+    const { reaper, submitted, asked } = withIdle(450, (path) => (path.endsWith('9') ? open : closed));
+    expect(await reaper.closeIdle()).toBe(405);
+    expect(submitted).toHaveLength(450);
+    expect(submitted[7]).toEqual({
+      kind: 'CloseIdle',
+      treeId: 't1',
+      budget: 't1/7',
+      actor: 'budgetd',
+      key: undefined,
+      personal: undefined,
+    });
+    expect(asked.map((after) => after?.budgetNo)).toEqual([undefined, 199, 399]);
+  });
+
+  it('of a tree that fails hide no others, and are left alone for a minute', async () => {
+    const { reaper, time, submitted, logged } = withIdle(3, (path) => {
+      if (path === 't0/0') throw new Error('poisoned');
+      return path === 't1/1' ? contention() : closed;
+    });
+    expect(await reaper.closeIdle()).toBe(1);
+    expect(logged).toEqual(['an idle budget could not be closed', 'idle budgets were closed']);
+    await reaper.closeIdle();
+    expect(submitted.map((command) => 'budget' in command && command.budget)).toEqual([
+      't0/0',
+      't1/1',
+      't2/2',
+      't1/1',
+      't2/2',
+    ]);
+    await time.elapse(60_000);
+    await reaper.closeIdle();
+    expect(submitted).toHaveLength(8);
+  });
+
+  it('are looked for in every round', async () => {
+    const { reaper, time, submitted } = withIdle(1, () => closed);
+    reaper.start();
+    await time.elapse(1_000);
+    expect(submitted).toHaveLength(1);
+    const stopped = reaper.stop();
+    await time.elapse(1_000);
+    await stopped;
   });
 });
 
