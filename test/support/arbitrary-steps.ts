@@ -18,6 +18,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 const budget = fc.constantFrom(...STORY_PATHS);
+const dispensable = fc.constantFrom('t/a/x' as const, ...RUN_PATHS);
 const anyBudget = fc.oneof({ weight: 3, arbitrary: budget }, { weight: 2, arbitrary: fc.constantFrom(...RUN_PATHS) });
 // Counted from the latest.
 const ref = fc.nat(7);
@@ -85,11 +86,8 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('setPolicy' as const), budget, policy }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('setExtras' as const), budget: anyBudget, extras }) },
   {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constantFrom('close' as const, 'closeIdle' as const),
-      budget: fc.constantFrom(...RUN_PATHS),
-    }),
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constantFrom('close' as const, 'closeIdle' as const), budget: dispensable }),
   },
   {
     weight: 1,
