@@ -78,12 +78,12 @@ const ALL: fc.Arbitrary<ModelCommand>[] = [
   trouble.map((how) => new SpoilCommand(how)),
 ];
 
-/** A limit a calendar hour, one a rolling minute, and perhaps one for ever. */
+/** A limit for ever, one a calendar hour, and one over a time in which most of what a run spends comes and goes. */
 function inWindows(of: fc.Arbitrary<number>): fc.Arbitrary<LimitsOption> {
   return fc.record({
     all: of,
     hour: of.map((each) => per('hour', each)),
-    minute: of.map((each) => rolling(60_000, each)),
+    moment: of.map((each) => rolling(7_000, each)),
   });
 }
 

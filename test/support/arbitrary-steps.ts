@@ -71,6 +71,10 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('release' as const), ref, key }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('renew' as const), ref, ttlMs, key }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('advance' as const), ms }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('turn' as const), unitMs: fc.constantFrom(SECOND_MS, HOUR_MS, DAY_MS) }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('again' as const), ref }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('setLimits' as const), budget, limits: limitsOf(amount) }) },
   {
@@ -115,6 +119,12 @@ export interface Story {
   readonly runLimits: LimitsOption | undefined;
   readonly graceMs: number;
   readonly steps: readonly Step[];
+}
+
+/** How much time a step lets pass: to the very instant at which a second, an hour or a day begins, where it says so. */
+export function passOf(step: Step, nowMs: number): number {
+  if (step.do === 'advance') return step.ms;
+  return step.do === 'turn' ? step.unitMs - (nowMs % step.unitMs) : 0;
 }
 
 /** Stories of up to `stepCountMax` steps. */
@@ -179,6 +189,7 @@ export class StoryTeller {
     const keyed = 'key' in step && step.key !== undefined ? { key: step.key } : {};
     switch (step.do) {
       case 'advance':
+      case 'turn':
         return undefined;
       case 'again': {
         const earlier = this.#told.at(-1 - (step.ref % Math.max(1, this.#told.length)));
