@@ -86,7 +86,7 @@ export function amountsOf(limits: ReadonlyMap<string, StatedLimit>): Record<stri
 }
 
 /** First instant of the period in which a limit counts what was admitted at `atMs`; 0 where it has no periods. */
-export function periodOf({ rule }: StatedLimit, atMs: number): number {
+function periodOf({ rule }: StatedLimit, atMs: number): number {
   return rule.kind === 'calendar' ? UTC_CALENDAR.period(rule, atMs).startMs : 0;
 }
 

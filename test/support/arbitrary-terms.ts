@@ -64,7 +64,7 @@ const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.option(arbitrary, { nil: undefined, freq: 2 });
 
 /** Bounds that leave room for the tree that a story begins with, and for something to happen. */
-export const shape: fc.Arbitrary<Shape> = fc.record({
+const shape: fc.Arbitrary<Shape> = fc.record({
   maxReservationMicros: maybe(fc.bigInt({ min: 10n, max: 60n })),
   maxActive: maybe(fc.integer({ min: 1, max: 4 })),
   maxChildren: maybe(fc.integer({ min: 2, max: 3 })),
