@@ -315,20 +315,21 @@ export class TreeState {
   }
 
   /**
-   * Adds counters of a loaded budget that it does not have, as a load brought them. Only between batches.
+   * Adds counters of a loaded budget that it does not have, as a load brought them, each once. Only between batches.
    */
   addCounters(budgetNo: number, counters: readonly Counter[]): void {
     const budget = this.mustBudget(budgetNo);
-    const added = counters.filter(
-      ({ windowNo, periodMs }) =>
-        budget.def.windows.some(({ no }) => no === windowNo) &&
-        !budget.counters.some((each) => each.windowNo === windowNo && each.periodMs === periodMs),
-    );
-    // In front of later periods: the last one of a window is its latest.
-    const [lifetime, ...others] = budget.counters;
-    invariant(lifetime !== undefined, `${budget.def.path} has a lifetime counter`);
-    const ordered = [...others, ...added].sort((a, b) => a.windowNo - b.windowNo || a.periodMs - b.periodMs);
-    this.#budgets.set(budgetNo, { ...budget, counters: [lifetime, ...ordered] });
+    const known = [...budget.counters];
+    for (const counter of counters) {
+      const { windowNo, periodMs } = counter;
+      const counts = budget.def.windows.some(({ no }) => no === windowNo);
+      // A load may bring one twice, for two reservations.
+      const isHere = known.some((each) => each.windowNo === windowNo && each.periodMs === periodMs);
+      if (counts && !isHere) known.push(counter);
+    }
+    // In front of later periods: the last one of a window is its latest. Lifetime has number 0.
+    known.sort((a, b) => a.windowNo - b.windowNo || a.periodMs - b.periodMs);
+    this.#budgets.set(budgetNo, { ...budget, counters: known });
   }
 
   /** Forgets the oldest remembered keys beyond `countMax`; the store still knows them. Only between batches. */
