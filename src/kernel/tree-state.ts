@@ -6,12 +6,20 @@
 // Records are immutable and replaced whole, with one exception: within a batch the counters of a budget are moved in place
 // on a copy that the batch made, since replacing three budgets for each of a thousand reserves was a tenth of the time of
 // a hot tree. Whoever keeps a counter past the decision copies it (read.ts).
-import { marksAfter } from './alert-mark.ts';
 import type { Account, BudgetState, Counter, PeriodAccounts } from './budget.ts';
 import type { Alert, Effect, Entry, RateMove } from './entry.ts';
 import { invariant } from './invariant.ts';
 import { LeaseIndex } from './lease-index.ts';
-import { type MovingBudget, moveLifetime, moveWindow, movingCopy, withoutPast } from './moving-budget.ts';
+import {
+  type MovingBudget,
+  mark,
+  moveLifetime,
+  moveOpenChildren,
+  moveRate,
+  moveWindow,
+  movingCopy,
+  withoutPast,
+} from './moving-budget.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
 import type { Reservation } from './reservation.ts';
 
@@ -196,8 +204,7 @@ export class TreeState {
         if (moveWindow(budget, account, effect)) this.#turned.add(account.budgetNo);
         continue;
       }
-      moveLifetime(budget, effect);
-      if (atMs > budget.movedMs) budget.movedMs = atMs;
+      moveLifetime(budget, effect, atMs);
     }
   }
 
@@ -205,11 +212,7 @@ export class TreeState {
   moveRates(moves: readonly RateMove[], atMs: number): void {
     for (const { budgetNo, rateNo, level } of moves) {
       const budget = this.#mustMove(budgetNo);
-      if (budget === undefined) continue;
-      const after = { no: rateNo, level, atMs };
-      const at = budget.rateLevels.findIndex(({ no }) => no === rateNo);
-      if (at === -1) budget.rateLevels.push(after);
-      else budget.rateLevels[at] = after;
+      if (budget !== undefined) moveRate(budget, { no: rateNo, level, atMs });
     }
   }
 
@@ -217,18 +220,14 @@ export class TreeState {
   markAlerts(alerts: readonly Alert[]): void {
     for (const no of new Set(alerts.map(({ budgetNo }) => budgetNo))) {
       const budget = this.#mustMove(no);
-      if (budget === undefined) continue;
-      const own = alerts.filter(({ budgetNo }) => budgetNo === no);
-      budget.alertMarks = marksAfter(budget.alertMarks, own);
+      if (budget !== undefined) mark(budget, alerts);
     }
   }
 
   /** Counts the children of a budget that are not closed. */
   countOpenChildren(budgetNo: number, change: number): void {
     const budget = change === 0 ? undefined : this.#mustMove(budgetNo);
-    if (budget === undefined) return;
-    budget.openChildCount += change;
-    invariant(budget.openChildCount >= 0, `the open children of ${budget.def.path} below 0`);
+    if (budget !== undefined) moveOpenChildren(budget, change);
   }
 
   advance(position: StatePosition): void {
