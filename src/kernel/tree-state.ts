@@ -21,27 +21,8 @@ import {
   withoutPast,
 } from './moving-budget.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
+import { Before, type StatePosition } from './records-before.ts';
 import type { Reservation } from './reservation.ts';
-
-/** Where a tree's journal ends, as far as this state knows. */
-export interface StatePosition {
-  readonly seq: number;
-  readonly atMs: number;
-  /** Budgets that the tree has; the next one takes the number after it. */
-  readonly budgetCount: number;
-}
-
-/** Records as they were before a batch, of those that it touched. */
-class Before {
-  readonly position: StatePosition;
-  readonly budgets = new Map<number, BudgetState | undefined>();
-  readonly reservations: (readonly [ReservationId, Reservation | undefined])[] = [];
-  readonly remembered: (readonly [string, Entry | undefined])[] = [];
-
-  constructor(position: StatePosition) {
-    this.position = position;
-  }
-}
 
 /** Loaded records of one tree. A record that is not loaded is not known to be absent: whoever decides loads first. */
 export class TreeState {
