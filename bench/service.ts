@@ -1,5 +1,6 @@
 // A service in a process of its own, on a database of the bench's choice, and what it left in the database.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   create,
@@ -21,9 +22,21 @@ export interface BenchService {
   stop(): Promise<void>;
 }
 
-/** Starts `src/app/main.ts` as `npm start` does. */
+const root = join(import.meta.dirname, '..');
+
+/** The words of `npm start`: what is measured runs with its flags. */
+async function startWords(): Promise<string[]> {
+  const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    scripts: { start: string };
+  };
+  const [, ...words] = scripts.start.split(' ');
+  return words;
+}
+
+/** Starts the service as `npm start` does. */
 export async function startBenchService(databaseUrl: string, env: Record<string, string> = {}): Promise<BenchService> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../src/app/main.ts')], {
+  const child = spawn(process.execPath, await startWords(), {
+    cwd: root,
     env: {
       ...process.env,
       DATABASE_URL: databaseUrl,
@@ -105,7 +118,6 @@ function addressOf(child: ChildProcess): Promise<string> {
 }
 
 async function residentMb(pid: number): Promise<number> {
-  const { readFile } = await import('node:fs/promises');
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1_024);
 }

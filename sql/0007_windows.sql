@@ -6,67 +6,80 @@ CREATE FUNCTION budgetd.names_budget(p_accounts bigint[], p_budget_no bigint) RE
 LANGUAGE sql IMMUTABLE
 RETURN EXISTS (SELECT FROM generate_series(1, cardinality(p_accounts), 3) AS i WHERE p_accounts[i] = p_budget_no);
 
--- Reservations that charge a budget: those of its subtree, and those from elsewhere that name it besides. Of each only what an
--- index has, so that most of them need not be read. `p_create_ms` and `p_end_ms`: only those admitted, or ended if they have
--- ended, from then on; null: all. Those that lapsed and settle in parts have not ended.
+-- Reservations that charge a budget. `p_create_ms` and `p_end_ms`: only those admitted, or ended if they have ended, from then
+-- on; null: all. Those that lapsed and settle in parts have not ended. A root is charged by all of its tree, which lie in the
+-- order of their ids; any other by those of its subtree, of which an index says enough to leave most of them unread, and by
+-- those from elsewhere that name it besides.
 CREATE FUNCTION budgetd.charging(p_tree text, p_budget_no integer, p_create_ms bigint, p_end_ms bigint)
-RETURNS TABLE (id text)
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET plan_cache_mode = force_generic_plan
-AS $$
-#variable_conflict use_column
-DECLARE
-  v_key text;
-BEGIN
-  SELECT b.path_key INTO v_key FROM budgetd.budgets b WHERE b.tree = p_tree AND b.budget_no = p_budget_no;
-  RETURN QUERY
-    SELECT r.id
-    FROM (
-      SELECT b.budget_no FROM budgetd.budgets b WHERE b.tree = p_tree AND b.path_key = v_key
-      UNION ALL
-      SELECT b.budget_no FROM budgetd.budgets b
-      WHERE b.tree = p_tree AND b.path_key > v_key || E'\x01' AND b.path_key < v_key || E'\x02'
-    ) AS subtree
-    CROSS JOIN LATERAL (
-      SELECT x.id FROM budgetd.reservations x
-      WHERE x.tree = p_tree AND x.budget_no = subtree.budget_no
-        AND (p_create_ms IS NULL OR x.create_ms >= p_create_ms)
-        AND (p_end_ms IS NULL OR x.end_ms IS NULL OR x.end_ms >= p_end_ms)
-      OFFSET 0
-    ) AS r;
-  RETURN QUERY
-    SELECT r.id
-    FROM (
-      SELECT x.id FROM budgetd.reservations x
-      WHERE x.tree = p_tree AND x.also IS NOT NULL
-        AND (p_create_ms IS NULL OR x.create_ms >= p_create_ms)
-        AND (p_end_ms IS NULL OR x.end_ms IS NULL OR x.end_ms >= p_end_ms)
-      OFFSET 0
-    ) AS named
-    CROSS JOIN LATERAL (
-      SELECT x.id, x.budget_no, x.accounts FROM budgetd.reservations x
-      WHERE x.tree = p_tree AND x.id = named.id OFFSET 0
-    ) AS r
-    CROSS JOIN LATERAL (
-      SELECT x.path_key FROM budgetd.budgets x WHERE x.tree = p_tree AND x.budget_no = r.budget_no OFFSET 0
-    ) AS own
-    WHERE own.path_key <> v_key AND NOT (own.path_key > v_key || E'\x01' AND own.path_key < v_key || E'\x02')
-      AND budgetd.names_budget(r.accounts, p_budget_no);
-  IF p_end_ms IS NOT NULL THEN
-    RETURN QUERY
-      SELECT r.id
-      FROM (
-        SELECT x.id, x.end_ms, x.accounts FROM budgetd.reservations x
-        WHERE x.tree = p_tree AND x.late AND x.state = 'EXPIRED' OFFSET 0
-      ) AS r
-      WHERE r.end_ms < p_end_ms AND budgetd.names_budget(r.accounts, p_budget_no);
-  END IF;
-END $$;
+RETURNS SETOF budgetd.reservations
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+  SELECT r.*
+  FROM (
+    SELECT b.parent_no FROM budgetd.budgets b WHERE b.tree = p_tree AND b.budget_no = p_budget_no OFFSET 0
+  ) AS own
+  CROSS JOIN LATERAL (
+    SELECT x.* FROM budgetd.reservations x
+    WHERE own.parent_no IS NULL AND x.tree = p_tree
+      AND (p_create_ms IS NULL OR x.create_ms >= p_create_ms)
+      AND (p_end_ms IS NULL OR x.end_ms IS NULL OR x.end_ms >= p_end_ms OR x.late AND x.state = 'EXPIRED')
+    ORDER BY x.id OFFSET 0
+  ) AS r
+  UNION ALL
+  SELECT r.*
+  FROM (
+    SELECT b.path_key, b.parent_no FROM budgetd.budgets b WHERE b.tree = p_tree AND b.budget_no = p_budget_no OFFSET 0
+  ) AS own
+  CROSS JOIN LATERAL (
+    SELECT b.budget_no FROM budgetd.budgets b WHERE b.tree = p_tree AND b.path_key = own.path_key
+    UNION ALL
+    SELECT b.budget_no FROM budgetd.budgets b
+    WHERE b.tree = p_tree AND b.path_key > own.path_key || E'\x01' AND b.path_key < own.path_key || E'\x02'
+  ) AS subtree
+  CROSS JOIN LATERAL (
+    SELECT x.id FROM budgetd.reservations x
+    WHERE own.parent_no IS NOT NULL AND x.tree = p_tree AND x.budget_no = subtree.budget_no
+      AND (p_create_ms IS NULL OR x.create_ms >= p_create_ms)
+      AND (p_end_ms IS NULL OR x.end_ms IS NULL OR x.end_ms >= p_end_ms)
+    OFFSET 0
+  ) AS within
+  CROSS JOIN LATERAL (
+    SELECT x.* FROM budgetd.reservations x WHERE x.tree = p_tree AND x.id = within.id OFFSET 0
+  ) AS r
+  UNION ALL
+  SELECT r.*
+  FROM (
+    SELECT b.path_key, b.parent_no FROM budgetd.budgets b WHERE b.tree = p_tree AND b.budget_no = p_budget_no OFFSET 0
+  ) AS own
+  CROSS JOIN LATERAL (
+    SELECT x.id FROM budgetd.reservations x
+    WHERE own.parent_no IS NOT NULL AND x.tree = p_tree AND x.also IS NOT NULL
+      AND (p_create_ms IS NULL OR x.create_ms >= p_create_ms)
+      AND (p_end_ms IS NULL OR x.end_ms IS NULL OR x.end_ms >= p_end_ms)
+    OFFSET 0
+  ) AS besides
+  CROSS JOIN LATERAL (
+    SELECT x.* FROM budgetd.reservations x WHERE x.tree = p_tree AND x.id = besides.id OFFSET 0
+  ) AS r
+  CROSS JOIN LATERAL (
+    SELECT x.path_key FROM budgetd.budgets x WHERE x.tree = p_tree AND x.budget_no = r.budget_no OFFSET 0
+  ) AS named
+  WHERE named.path_key <> own.path_key
+    AND NOT (named.path_key > own.path_key || E'\x01' AND named.path_key < own.path_key || E'\x02')
+    AND budgetd.names_budget(r.accounts, p_budget_no)
+  UNION ALL
+  SELECT r.*
+  FROM (
+    SELECT b.parent_no FROM budgetd.budgets b WHERE b.tree = p_tree AND b.budget_no = p_budget_no OFFSET 0
+  ) AS own
+  CROSS JOIN LATERAL (
+    SELECT x.* FROM budgetd.reservations x
+    WHERE own.parent_no IS NOT NULL AND p_end_ms IS NOT NULL AND x.tree = p_tree AND x.late AND x.state = 'EXPIRED'
+      AND x.end_ms < p_end_ms
+    OFFSET 0
+  ) AS r
+  WHERE budgetd.names_budget(r.accounts, p_budget_no);
+END;
 
 -- What windows of a budget have to start from, one row each, as projected at `seq`: sums over what was admitted from
 -- `p_from_ms` on, and before `p_until_ms` where that is given; or, where there is a step, what settled from then on by the step of when it did. What an entry of a live
@@ -82,6 +95,7 @@ SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_hashjoin = off
 SET enable_mergejoin = off
+SET enable_sort = off
 SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
@@ -94,11 +108,8 @@ BEGIN
       SELECT coalesce(sum(r.held_micros), 0)::text, coalesce(sum(r.settled_micros), 0)::text,
         coalesce(sum(r.overrun_micros), 0)::text, NULL
       INTO held_micros, settled_micros, overrun_micros, steps
-      FROM budgetd.charging(p_tree, p_budget_no, p_from_ms[i], NULL) AS c
-      CROSS JOIN LATERAL (
-        SELECT x.held_micros, x.settled_micros, x.overrun_micros FROM budgetd.reservations x
-        WHERE x.tree = p_tree AND x.id = c.id AND (p_until_ms[i] IS NULL OR x.create_ms < p_until_ms[i]) OFFSET 0
-      ) AS r;
+      FROM budgetd.charging(p_tree, p_budget_no, p_from_ms[i], NULL) AS r
+      WHERE p_until_ms[i] IS NULL OR r.create_ms < p_until_ms[i];
     ELSE
       -- Every live hold counts, and so the lifetime window holds the same.
       SELECT c.held_micros::text, '0', '0' INTO held_micros, settled_micros, overrun_micros
@@ -108,10 +119,7 @@ BEGIN
       FROM (
         SELECT part.at_ms / p_step_ms[i] * p_step_ms[i] AS period_ms, sum(part.settled) AS settled,
           sum(part.overrun) AS overrun
-        FROM budgetd.charging(p_tree, p_budget_no, NULL, p_from_ms[i]) AS c
-        CROSS JOIN LATERAL (
-          SELECT x.* FROM budgetd.reservations x WHERE x.tree = p_tree AND x.id = c.id OFFSET 0
-        ) AS r
+        FROM budgetd.charging(p_tree, p_budget_no, NULL, p_from_ms[i]) AS r
         CROSS JOIN LATERAL (
           SELECT CASE WHEN r.state = 'ACTIVE' THEN v_at_ms ELSE r.end_ms END AS at_ms, r.settled_micros AS settled,
             r.overrun_micros AS overrun

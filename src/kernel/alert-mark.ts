@@ -1,6 +1,4 @@
 // Which shares of a limit were told of already. Its own file because the state keeps marks and knows nothing of when to tell.
-import type { Alert } from './entry.ts';
-
 /** A share that was reached: whoever reaches it again in the same period is not told. */
 export interface AlertMark {
   readonly limitNo: number;
@@ -10,7 +8,7 @@ export interface AlertMark {
 }
 
 /** Marks of a budget after alerts were raised: of each limit those of its latest period. */
-export function marksAfter(marks: readonly AlertMark[], alerts: readonly Alert[]): AlertMark[] {
+export function marksAfter(marks: readonly AlertMark[], alerts: readonly AlertMark[]): AlertMark[] {
   const raised = alerts.map(({ limitNo, periodMs, percent }) => ({ limitNo, periodMs, percent }));
   const kept = marks.filter(
     (mark) =>

@@ -107,7 +107,7 @@ function addAlertsOn(
         alert.periodMs === periodMs &&
         alert.percent === percent,
     );
-    if (isRaised || (isMarked && (!rolling || wasReached))) continue;
+    if (isRaised || wasReached || (isMarked && !rolling)) continue;
     alerts.push({
       budgetNo: budget.def.no,
       budget: budget.def.path,

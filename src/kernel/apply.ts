@@ -42,7 +42,8 @@ function applyRecords(state: TreeState, entry: Entry): void {
     case 'Expired':
       for (const lapse of entry.lapses) {
         replaceFigures(state, lapse.id, lapse.figures, undefined);
-        moveAll(state, lapse.effects, entry.atMs);
+        // As of the lapse, whenever it is written down: a budget is idle from then on.
+        moveAll(state, lapse.effects, lapse.figures.reclaimMs);
       }
       return;
     case 'Alerted':

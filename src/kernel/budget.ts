@@ -149,7 +149,7 @@ export interface BudgetState {
   readonly activeCount: number;
   /** Budgets right below that were not closed themselves. */
   readonly openChildCount: number;
-  /** When a counter of this budget moved last; its creation where none has. */
+  /** When a counter of this budget moved last, by a lapse as of the lapse; its creation where none has. */
   readonly movedMs: number;
   /** Labels; empty once erased. */
   readonly labels: Labels;

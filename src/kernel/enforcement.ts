@@ -1,6 +1,5 @@
 // How far a budget's word binds: its mode, what it does when it is exhausted, and what it keeps for urgent work. Stands alone
 // because admission, settlement and what is told of a decision must read it the same way.
-import type { BudgetState } from './budget.ts';
 import { MICROS_MAX } from './money.ts';
 
 /** Classes of urgency, least urgent first. */
@@ -40,13 +39,18 @@ export interface Enforcement {
 /** Of a budget that says nothing. One object, so that the usual case is known by it. */
 export const ENFORCED: Enforcement = { mode: 'enforce', toleranceMicros: 0n, onExhaustion: 'block', kept: [] };
 
+/** Whatever has a definition that says how far it binds. */
+interface Enforcing {
+  readonly def: { readonly enforcement: Enforcement };
+}
+
 /** Whether a budget refuses at all: in observe and warn it does not. */
-export function binds({ def }: BudgetState): boolean {
+export function binds({ def }: Enforcing): boolean {
   return def.enforcement.mode === 'enforce' || def.enforcement.mode === 'soft';
 }
 
 /** How much more than its limits say a budget lets a request of a class have; below 0 where it keeps something from it. */
-export function leewayMicros({ def }: BudgetState, priority: Priority): bigint {
+export function leewayMicros({ def }: Enforcing, priority: Priority): bigint {
   const { mode, toleranceMicros, kept } = def.enforcement;
   if (mode === 'observe' || mode === 'warn') return MICROS_MAX;
   let leeway = mode === 'soft' ? toleranceMicros : 0n;
@@ -59,7 +63,7 @@ function isAbove(a: Priority, b: Priority): boolean {
 }
 
 /** Whether any budget has leeway or keeps something, so that more than its limits has to be looked at. */
-export function isSpecial(budgets: readonly BudgetState[]): boolean {
+export function isSpecial(budgets: readonly Enforcing[]): boolean {
   for (const { def } of budgets) {
     const { mode, kept } = def.enforcement;
     if (mode !== 'enforce' || kept.length > 0) return true;
@@ -68,7 +72,7 @@ export function isSpecial(budgets: readonly BudgetState[]): boolean {
 }
 
 /** The same budgets with every mode set to enforce: what enforcement would have said is asked of these. */
-export function asEnforced(budgets: readonly BudgetState[]): BudgetState[] {
+export function asEnforced<Budget extends Enforcing>(budgets: readonly Budget[]): Budget[] {
   return budgets.map((budget) =>
     budget.def.enforcement.mode === 'enforce'
       ? budget

@@ -21,7 +21,7 @@ export interface LimitRoom {
   readonly unspentMicros: bigint;
 }
 
-/** Every limit on the accounts of a charge at `nowMs`, nearest the root first, in the order in which its budget lists them. */
+/** Every limit on the accounts of a charge at `nowMs`, nearest the root first, those of one budget window by window. */
 export function limitRooms({ budgets, accounts }: Charge, nowMs: number): LimitRoom[] {
   const rooms: LimitRoom[] = [];
   let at = 0;

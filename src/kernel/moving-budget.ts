@@ -1,7 +1,8 @@
 // One budget's counters in motion: moved in place on a copy that a batch made (tree-state.ts says why), and the records of
 // periods that are over, which memory lets go.
+import { marksAfter } from './alert-mark.ts';
 import type { Account, BudgetState, Counter } from './budget.ts';
-import type { Effect } from './entry.ts';
+import type { Alert, Effect } from './entry.ts';
 import { invariant } from './invariant.ts';
 import type { RateLevel } from './rate.ts';
 import { copySteps, moveStep } from './rolling-spend.ts';
@@ -27,12 +28,32 @@ export function movingCopy(budget: BudgetState): MovingBudget {
 }
 
 /** Moves the lifetime counter and the number of live reservations. */
-export function moveLifetime(budget: MovingBudget, effect: Effect): void {
+export function moveLifetime(budget: MovingBudget, effect: Effect, atMs: number): void {
   const counter = budget.counters[0];
   invariant(counter?.windowNo === 0, `budget ${budget.def.path} has no lifetime counter`);
   moveCounter(budget, counter, effect);
   budget.activeCount += effect.active;
   invariant(budget.activeCount >= 0, `the live reservations of ${budget.def.path} below 0`);
+  if (atMs > budget.movedMs) budget.movedMs = atMs;
+}
+
+/** Moves the number of children that are not closed. */
+export function moveOpenChildren(budget: MovingBudget, change: number): void {
+  budget.openChildCount += change;
+  invariant(budget.openChildCount >= 0, `the open children of ${budget.def.path} below 0`);
+}
+
+/** Takes note of how full a rate is. */
+export function moveRate(budget: MovingBudget, level: RateLevel): void {
+  const at = budget.rateLevels.findIndex(({ no }) => no === level.no);
+  if (at === -1) budget.rateLevels.push(level);
+  else budget.rateLevels[at] = level;
+}
+
+/** Takes note of those among `alerts` that are about this budget. */
+export function mark(budget: MovingBudget, alerts: readonly Alert[]): void {
+  const own = alerts.filter(({ budgetNo }) => budgetNo === budget.def.no);
+  budget.alertMarks = marksAfter(budget.alertMarks, own);
 }
 
 /**

@@ -1,7 +1,7 @@
 // Why a Reserve or an Extend can't be granted, in the one order of reasons (DESIGN, section 5), and whether waiting can help:
 // RetryInfo goes with a refusal only where everything that fails, whatever its reason, can recover by waiting.
 import type { BudgetState } from './budget.ts';
-import { type Charge, depthOf } from './charge.ts';
+import type { Charge } from './charge.ts';
 import type { DecideContext } from './decision.ts';
 import type { Priority } from './enforcement.ts';
 import { limitRooms } from './headroom.ts';
@@ -41,10 +41,10 @@ export function reserveShapeRefusal(
 }
 
 function growthRefusal(budgets: readonly BudgetState[], made: RequestedCharge['made']): Refusal | undefined {
-  const madeBudgets = made.map(({ no }) => budgets.find(({ def }) => def.no === no) as BudgetState);
-  for (const budget of madeBudgets) {
-    const above = budgets.filter(({ def }) => budget.def.path.startsWith(`${def.path}/`));
-    const refusal = depthRefusal(above, depthOf(budget));
+  // One that is made may itself bind nothing, and is not among the budgets that are asked then.
+  for (const { path } of made) {
+    const above = budgets.filter(({ def }) => path.startsWith(`${def.path}/`));
+    const refusal = depthRefusal(above, path.split('/').length);
     if (refusal !== undefined) return refusal;
   }
   for (const parent of budgets) {

@@ -6,34 +6,23 @@
 // Records are immutable and replaced whole, with one exception: within a batch the counters of a budget are moved in place
 // on a copy that the batch made, since replacing three budgets for each of a thousand reserves was a tenth of the time of
 // a hot tree. Whoever keeps a counter past the decision copies it (read.ts).
-import { marksAfter } from './alert-mark.ts';
 import type { Account, BudgetState, Counter, PeriodAccounts } from './budget.ts';
 import type { Alert, Effect, Entry, RateMove } from './entry.ts';
 import { invariant } from './invariant.ts';
 import { LeaseIndex } from './lease-index.ts';
-import { type MovingBudget, moveLifetime, moveWindow, movingCopy, withoutPast } from './moving-budget.ts';
+import {
+  type MovingBudget,
+  mark,
+  moveLifetime,
+  moveOpenChildren,
+  moveRate,
+  moveWindow,
+  movingCopy,
+  withoutPast,
+} from './moving-budget.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
+import { Before, type StatePosition } from './records-before.ts';
 import type { Reservation } from './reservation.ts';
-
-/** Where a tree's journal ends, as far as this state knows. */
-export interface StatePosition {
-  readonly seq: number;
-  readonly atMs: number;
-  /** Budgets that the tree has; the next one takes the number after it. */
-  readonly budgetCount: number;
-}
-
-/** Records as they were before a batch, of those that it touched. */
-class Before {
-  readonly position: StatePosition;
-  readonly budgets = new Map<number, BudgetState | undefined>();
-  readonly reservations: (readonly [ReservationId, Reservation | undefined])[] = [];
-  readonly remembered: (readonly [string, Entry | undefined])[] = [];
-
-  constructor(position: StatePosition) {
-    this.position = position;
-  }
-}
 
 /** Loaded records of one tree. A record that is not loaded is not known to be absent: whoever decides loads first. */
 export class TreeState {
@@ -196,8 +185,7 @@ export class TreeState {
         if (moveWindow(budget, account, effect)) this.#turned.add(account.budgetNo);
         continue;
       }
-      moveLifetime(budget, effect);
-      if (atMs > budget.movedMs) budget.movedMs = atMs;
+      moveLifetime(budget, effect, atMs);
     }
   }
 
@@ -205,11 +193,7 @@ export class TreeState {
   moveRates(moves: readonly RateMove[], atMs: number): void {
     for (const { budgetNo, rateNo, level } of moves) {
       const budget = this.#mustMove(budgetNo);
-      if (budget === undefined) continue;
-      const after = { no: rateNo, level, atMs };
-      const at = budget.rateLevels.findIndex(({ no }) => no === rateNo);
-      if (at === -1) budget.rateLevels.push(after);
-      else budget.rateLevels[at] = after;
+      if (budget !== undefined) moveRate(budget, { no: rateNo, level, atMs });
     }
   }
 
@@ -217,18 +201,14 @@ export class TreeState {
   markAlerts(alerts: readonly Alert[]): void {
     for (const no of new Set(alerts.map(({ budgetNo }) => budgetNo))) {
       const budget = this.#mustMove(no);
-      if (budget === undefined) continue;
-      const own = alerts.filter(({ budgetNo }) => budgetNo === no);
-      budget.alertMarks = marksAfter(budget.alertMarks, own);
+      if (budget !== undefined) mark(budget, alerts);
     }
   }
 
   /** Counts the children of a budget that are not closed. */
   countOpenChildren(budgetNo: number, change: number): void {
     const budget = change === 0 ? undefined : this.#mustMove(budgetNo);
-    if (budget === undefined) return;
-    budget.openChildCount += change;
-    invariant(budget.openChildCount >= 0, `the open children of ${budget.def.path} below 0`);
+    if (budget !== undefined) moveOpenChildren(budget, change);
   }
 
   advance(position: StatePosition): void {
@@ -315,20 +295,21 @@ export class TreeState {
   }
 
   /**
-   * Adds counters of a loaded budget that it does not have, as a load brought them. Only between batches.
+   * Adds counters of a loaded budget that it does not have, as a load brought them, each once. Only between batches.
    */
   addCounters(budgetNo: number, counters: readonly Counter[]): void {
     const budget = this.mustBudget(budgetNo);
-    const added = counters.filter(
-      ({ windowNo, periodMs }) =>
-        budget.def.windows.some(({ no }) => no === windowNo) &&
-        !budget.counters.some((each) => each.windowNo === windowNo && each.periodMs === periodMs),
-    );
-    // In front of later periods: the last one of a window is its latest.
-    const [lifetime, ...others] = budget.counters;
-    invariant(lifetime !== undefined, `${budget.def.path} has a lifetime counter`);
-    const ordered = [...others, ...added].sort((a, b) => a.windowNo - b.windowNo || a.periodMs - b.periodMs);
-    this.#budgets.set(budgetNo, { ...budget, counters: [lifetime, ...ordered] });
+    const known = [...budget.counters];
+    for (const counter of counters) {
+      const { windowNo, periodMs } = counter;
+      const counts = budget.def.windows.some(({ no }) => no === windowNo);
+      // A load may bring one twice, for two reservations.
+      const isHere = known.some((each) => each.windowNo === windowNo && each.periodMs === periodMs);
+      if (counts && !isHere) known.push(counter);
+    }
+    // In front of later periods: the last one of a window is its latest. Lifetime has number 0.
+    known.sort((a, b) => a.windowNo - b.windowNo || a.periodMs - b.periodMs);
+    this.#budgets.set(budgetNo, { ...budget, counters: known });
   }
 
   /** Forgets the oldest remembered keys beyond `countMax`; the store still knows them. Only between batches. */

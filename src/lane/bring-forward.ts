@@ -7,7 +7,7 @@ import { chainOf, type ReservationId } from '../kernel/names.ts';
 import type { Reservation } from '../kernel/reservation.ts';
 import { TreeState } from '../kernel/tree-state.ts';
 import type { Loaded } from '../store/port.ts';
-import type { Missing } from './missing.ts';
+import { distinctPeriods, type Missing } from './missing.ts';
 import type { TailIndex } from './tail-index.ts';
 
 /** Records as they are now, those that ended since they were loaded among them. */
@@ -74,9 +74,9 @@ function applyTo(piece: TreeState, entry: Entry, touched: ReadonlySet<number>): 
 
 function wantedPeriods(state: TreeState, loaded: Loaded, asked: Missing): Map<number, Account[]> {
   const wanted = new Map<number, Account[]>();
-  // Reservations on one budget share their accounts.
+  // Most reservations on one budget share their accounts.
   const lists = new Set([asked.periods ?? [], ...loaded.reservations.map(({ accounts }) => accounts)]);
-  for (const account of [...lists].flat()) {
+  for (const account of distinctPeriods([...lists].flat())) {
     if (account.windowNo === 0 || state.hasCounters([account])) continue;
     const own = wanted.get(account.budgetNo);
     if (own === undefined) wanted.set(account.budgetNo, [account]);

@@ -18,7 +18,15 @@ export function hasAll(state: TreeState, reservation: Reservation): boolean {
   // The usual case looks no further: budgets that have no window but lifetime.
   if (windowCount === budgetCount) return true;
   if (!state.hasCounters(reservation.accounts)) return false;
-  return windowCount === reservation.accounts.length || missingPeriods(state, reservation).length === 0;
+  const asAdmitted = windowCount === reservation.accounts.length && hasWindows(state, reservation);
+  return asAdmitted || missingPeriods(state, reservation).length === 0;
+}
+
+function hasWindows(state: TreeState, { accounts }: Reservation): boolean {
+  for (const { budgetNo, windowNo } of accounts) {
+    if (windowNo !== 0 && !state.mustBudget(budgetNo).def.windows.some(({ no }) => no === windowNo)) return false;
+  }
+  return true;
 }
 
 /** The periods of a reservation whose counters are not loaded, of budgets that are. */

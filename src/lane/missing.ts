@@ -45,13 +45,14 @@ export function mergeMissing(all: readonly Missing[]): Missing {
     paths: [...new Set(all.flatMap((missing) => missing.paths))],
     reservationIds: [...new Set(all.flatMap((missing) => missing.reservationIds))],
     ...(all.some(({ periods }) => periods !== undefined) && {
-      periods: distinct(all.flatMap((each) => each.periods ?? [])),
+      periods: distinctPeriods(all.flatMap((each) => each.periods ?? [])),
     }),
     leases: all.some((missing) => missing.leases),
   };
 }
 
-function distinct(periods: readonly Account[]): Account[] {
+/** Each period once. */
+export function distinctPeriods(periods: readonly Account[]): Account[] {
   const byName = new Map(periods.map((each) => [`${each.budgetNo}:${each.windowNo}:${each.periodMs}`, each]));
   return [...byName.values()];
 }

@@ -54,9 +54,7 @@ export class TailIndex {
       case 'Refused':
         return;
       case 'Alerted':
-        for (const budgetNo of new Set(entry.alerts.map((alert) => alert.budgetNo))) {
-          listed(this.#byBudget, budgetNo).push(entry);
-        }
+        for (const { budgetNo } of entry.alerts) this.#touchBudget(budgetNo, entry);
         return;
       default:
         listed(this.#byBudget, entry.def.no).push(entry);
@@ -72,13 +70,15 @@ export class TailIndex {
     listed(this.#byReservation, id).push(entry);
   }
 
+  // Thousands of lapses in one entry move the same budgets.
+  #touchBudget(budgetNo: number, entry: Entry): void {
+    const entries = listed(this.#byBudget, budgetNo);
+    if (entries.at(-1) !== entry) entries.push(entry);
+  }
+
   #move(effects: readonly Effect[], entry: Entry): void {
     for (const { accounts } of effects) {
-      for (const { budgetNo } of accounts) {
-        const entries = listed(this.#byBudget, budgetNo);
-        // Thousands of lapses in one entry move the same budgets.
-        if (entries.at(-1) !== entry) entries.push(entry);
-      }
+      for (const { budgetNo } of accounts) this.#touchBudget(budgetNo, entry);
     }
   }
 }

@@ -130,7 +130,7 @@ class Fold {
       case 'Expired':
         for (const lapse of entry.lapses) {
           this.#change(lapse.id, lapse.figures);
-          this.#move(lapse.effects, entry.atMs);
+          this.#move(lapse.effects, lapse.figures.reclaimMs);
         }
         break;
       case 'Alerted':
@@ -187,7 +187,8 @@ class Fold {
         counter.overrunMicros += effect.overrunMicros;
         if (counter.windowNo !== 0) continue;
         counter.active += effect.active;
-        counter.movedMs = atMs;
+        // A lapse may be written down after later moves.
+        if (atMs > counter.movedMs) counter.movedMs = atMs;
       }
     }
   }

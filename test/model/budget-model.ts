@@ -1,33 +1,30 @@
 // What a tree of budgets should answer, written from DESIGN.md and from nothing else: a list of holds, and sums over it
 // whenever somebody asks. No counters, no journal, no index, so that it has nothing in common with what it judges.
-import type { LimitInput } from '../../src/kernel/budget.ts';
 import type { Command, Extend, Renew, Reserve, Settle } from '../../src/kernel/command.ts';
+import {
+  amountsOf,
+  available,
+  isWithin,
+  type ModelBudget,
+  type ModelLimit,
+  newBudget,
+  pathsOf,
+  recovers,
+  standing,
+  statedLimits,
+  sum,
+  toppedUp,
+  useRate,
+  waitOf,
+} from './model-budget.ts';
+import { moneyRefusal, refusal, tightest } from './model-refusal.ts';
 import { figuresOf, type Hold, newHold, type PredictedRefusal, type Prediction } from './prediction.ts';
-
-interface ModelBudget {
-  /** Amounts by name, in the order in which they were listed. */
-  limits: ReadonlyMap<string, number>;
-  onExpiry: string;
-  suspended: boolean;
-  closed: boolean;
-  revision: number;
-}
 
 interface Memory {
   readonly fingerprint: string;
   readonly id: string | undefined;
   readonly isGrant: boolean;
   readonly prediction: Prediction;
-}
-
-/** One limit as it stands. */
-interface ModelLimit {
-  readonly path: string;
-  readonly name: string;
-  readonly amount: number;
-  /** amount - used, below 0 where lowered. */
-  readonly left: number;
-  readonly held: number;
 }
 
 // Reasons that judged nothing about money.
@@ -67,11 +64,11 @@ export class BudgetModel {
   balances(path: string): Prediction {
     for (const hold of this.holds.values()) this.#lapse(hold);
     const budget = this.#budget(path);
-    const under = [...this.holds.values()].filter((hold) => isWithin(hold.path, path));
-    const [available, boundBy] = this.#headroom(path);
+    const under = this.#charging(path);
+    const [available, boundBy] = this.#headroom([path], this.nowMs);
     return {
       kind: 'budget',
-      limits: Object.fromEntries(budget.limits),
+      limits: amountsOf(budget.limits),
       boundBy,
       revision: budget.revision,
       held: sum(under, ({ held }) => held),
@@ -92,14 +89,12 @@ export class BudgetModel {
   #fresh(command: Command): Prediction {
     switch (command.kind) {
       case 'CreateBudget': {
-        const { onExpiry } = command;
-        const flags = { onExpiry, suspended: false, closed: false, revision: 1 };
-        this.budgets.set(command.budget, { ...flags, limits: amountsOf(command.limits) });
+        this.budgets.set(command.budget, newBudget(command));
         return this.#edited(command.budget);
       }
       case 'UpdateBudget':
         return this.#edit(command.budget, (budget) => {
-          const limits = command.limits === undefined ? budget.limits : amountsOf(command.limits);
+          const limits = command.limits === undefined ? budget.limits : statedLimits(command.limits, budget.limits);
           // No budget of a run says that it is uncapped.
           const capped = this.#chain(command.budget).some((each) =>
             each === command.budget ? limits.size > 0 : this.#budget(each).limits.size > 0,
@@ -113,9 +108,9 @@ export class BudgetModel {
         return this.#edit(command.budget, (budget) => {
           const only = budget.limits.size === 1 ? [...budget.limits.keys()][0] : undefined;
           const name = command.limit ?? only ?? '';
-          const amount = budget.limits.get(name);
-          if (amount === undefined) return false;
-          budget.limits = new Map(budget.limits).set(name, amount + Number(command.addMicros));
+          const limit = budget.limits.get(name);
+          if (limit === undefined || limit.rule.kind === 'rolling') return false;
+          budget.limits = new Map(budget.limits).set(name, toppedUp(limit, Number(command.addMicros), this.nowMs));
           return true;
         });
       case 'SuspendBudget':
@@ -149,7 +144,7 @@ export class BudgetModel {
 
   #edited(path: string): Prediction {
     const { limits, revision } = this.#budget(path);
-    return { kind: 'edited', limits: Object.fromEntries(limits), revision };
+    return { kind: 'edited', limits: amountsOf(limits), revision };
   }
 
   #switch(kind: 'SuspendBudget' | 'ResumeBudget' | 'CloseBudget', path: string): Prediction {
@@ -163,13 +158,25 @@ export class BudgetModel {
     return this.#edited(path);
   }
 
-  #reserve({ id, budget: path, maxMicros, minMicros, ttlMs }: Reserve): Prediction {
-    const stopped = this.#suspended(path) ?? this.#closed(path) ?? this.#money(path, Number(minMicros), 0);
+  #reserve({ id, budget: path, also, maxMicros, minMicros, ttlMs }: Reserve): Prediction {
+    const paths = [path, ...also];
+    const stopped =
+      this.#suspended(paths) ??
+      this.#closed(paths) ??
+      this.#tooLarge(paths, Number(minMicros)) ??
+      this.#stopped(paths, this.nowMs, Number(minMicros), undefined);
     if (stopped !== undefined) return stopped;
-    const [available] = this.#headroom(path);
-    const granted = Math.min(Number(maxMicros), available ?? Number.POSITIVE_INFINITY);
+    const [available] = this.#headroom(paths, this.nowMs);
+    const granted = Math.min(Number(maxMicros), available ?? Number.POSITIVE_INFINITY, this.#largest(paths));
     const expireMs = this.nowMs + ttlMs;
+    for (const each of this.#charged(paths)) {
+      const budget = this.#budget(each);
+      for (const rate of budget.rates) useRate(rate, this.nowMs);
+      this.budgets.set(each, budget);
+    }
     const hold = newHold(id, path, {
+      also,
+      createMs: this.nowMs,
       requested: Number(maxMicros),
       granted,
       expireMs,
@@ -180,15 +187,18 @@ export class BudgetModel {
   }
 
   #extend(hold: Hold, { addMicros, minMicros }: Extend): Prediction {
+    const paths = pathsOf(hold);
     const stopped =
       this.#leaseOver(hold) ??
       this.#ended(hold) ??
-      this.#suspended(hold.path) ??
-      this.#closed(hold.path) ??
-      this.#money(hold.path, Number(minMicros), hold.held);
+      this.#suspended(paths) ??
+      this.#closed(paths) ??
+      this.#tooLarge(paths, hold.granted + Number(minMicros)) ??
+      this.#stopped(paths, hold.createMs, Number(minMicros), hold.held);
     if (stopped !== undefined) return stopped;
-    const [available] = this.#headroom(hold.path);
-    const added = Math.min(Number(addMicros), available ?? Number.POSITIVE_INFINITY);
+    const [available] = this.#headroom(paths, hold.createMs);
+    const largest = this.#largest(paths) - hold.granted;
+    const added = Math.min(Number(addMicros), available ?? Number.POSITIVE_INFINITY, largest);
     hold.requested += Number(addMicros);
     hold.granted += added;
     hold.held += added;
@@ -197,7 +207,7 @@ export class BudgetModel {
   }
 
   #renew(hold: Hold, { renewals: [renewal] }: Renew): Prediction {
-    const stopped = this.#leaseOver(hold) ?? this.#ended(hold) ?? this.#suspended(hold.path);
+    const stopped = this.#leaseOver(hold) ?? this.#ended(hold) ?? this.#suspended(pathsOf(hold));
     if (stopped !== undefined) return stopped;
     const expireMs = this.nowMs + (renewal?.ttlMs ?? 0);
     if (expireMs > hold.expireMs) {
@@ -227,18 +237,20 @@ export class BudgetModel {
     const replaced = late && keepOpen ? Math.min(hold.estimate, cost) : hold.estimate;
     const left = hold.estimate - replaced;
     hold.settled -= replaced;
+    hold.spends.push({ atMs: hold.reclaimMs, amount: -replaced });
     hold.released += Math.max(0, replaced - cost);
     if (late && keepOpen) hold.lapsedHeld = Math.max(0, hold.lapsedHeld - cost);
     const fromHold = Math.min(cost, hold.held);
     const rest = hold.held - fromHold;
     hold.held = 0;
     const kept = keepOpen && !late ? Math.min(rest, Number(retainMicros ?? rest)) : 0;
-    const room = this.#room(hold.path) - fromHold;
+    const room = this.#room(hold) - fromHold;
     const covered = Math.min(cost - fromHold, Math.max(0, room));
     hold.held = kept;
     hold.released += rest - kept;
     hold.settled += fromHold + covered;
     hold.overrun += cost - fromHold - covered;
+    hold.spends.push({ atMs: this.nowMs, amount: cost });
     hold.estimate = unknown ? fromHold + covered : left;
     hold.estimated = unknown || left > 0;
     hold.late ||= late;
@@ -254,6 +266,7 @@ export class BudgetModel {
     if (charged) hold.settled += hold.held;
     else hold.released += hold.held;
     hold.estimate = charged ? hold.held : 0;
+    hold.spends.push({ atMs: hold.reclaimMs, amount: hold.estimate });
     hold.estimated = charged;
     hold.lapsedHeld = hold.held;
     hold.held = 0;
@@ -266,7 +279,7 @@ export class BudgetModel {
   }
 
   #shown(hold: Hold): Prediction {
-    const [available, boundBy] = this.#headroom(hold.path);
+    const [available, boundBy] = this.#headroom(pathsOf(hold), hold.createMs);
     return { kind: 'reservation', ...figuresOf(hold), available, boundBy };
   }
 
@@ -279,71 +292,87 @@ export class BudgetModel {
     return over ? refusal('LEASE_EXPIRED', path) : undefined;
   }
 
-  #suspended(path: string): PredictedRefusal | undefined {
-    const found = this.#chain(path).find((each) => this.#budget(each).suspended);
+  #suspended(paths: readonly string[]): PredictedRefusal | undefined {
+    const found = this.#charged(paths).find((each) => this.#budget(each).suspended);
     return found === undefined ? undefined : refusal('BUDGET_SUSPENDED', found);
   }
 
-  #closed(path: string): PredictedRefusal | undefined {
-    const found = this.#chain(path).find((each) => this.#budget(each).closed);
+  #closed(paths: readonly string[]): PredictedRefusal | undefined {
+    const found = this.#charged(paths).find((each) => this.#budget(each).closed);
     return found === undefined ? undefined : refusal('BUDGET_CLOSED', found);
   }
 
-  /** `own`: what the reservation holds that asks for more; waiting does not give it back. */
-  #money(path: string, min: number, own: number): PredictedRefusal | undefined {
-    const limits = this.#limits(path);
+  #largest(paths: readonly string[]): number {
+    return Math.min(...this.#charged(paths).map((each) => this.#budget(each).maxReservation));
+  }
+
+  #tooLarge(paths: readonly string[], granted: number): PredictedRefusal | undefined {
+    const largest = this.#largest(paths);
+    const named = this.#charged(paths).find((each) => this.#budget(each).maxReservation === largest);
+    return granted > largest ? refusal('MAX_RESERVATION_EXCEEDED', named) : undefined;
+  }
+
+  /** `own`: what the reservation holds that asks for more; waiting does not give it back. Undefined for a Reserve. */
+  #stopped(
+    paths: readonly string[],
+    admittedMs: number,
+    min: number,
+    own: number | undefined,
+  ): PredictedRefusal | undefined {
+    const limits = this.#limits(paths, admittedMs);
     const never = tightest(
-      limits.filter(({ amount }) => amount < min),
-      ({ amount }) => amount,
+      limits.filter(({ amountNow }) => amountNow < min),
+      ({ amountNow }) => amountNow,
     );
     if (never !== undefined) return refusal('EXCEEDS_LIMIT', never.path, never.name);
-    const failing = limits.filter(({ left }) => Math.max(0, left) < min);
-    const spent = tightest(
-      failing.filter(({ left, held }) => left + held < min),
-      available,
+    const failing = limits.filter((limit) => available(limit) < min);
+    const first = (own === undefined ? this.#braked(paths) : undefined) ?? moneyRefusal(failing, min);
+    // A rate fills and a slot comes back.
+    return first && { ...first, retry: failing.every((limit) => recovers(limit, min, own)) };
+  }
+
+  // Rates before slots; the one that takes longest, the one with the fewest.
+  #braked(paths: readonly string[]): PredictedRefusal | undefined {
+    const charged = this.#charged(paths).map((path) => [path, this.#budget(path)] as const);
+    const waits = charged.map(
+      ([path, { rates }]) => [path, Math.max(0, ...rates.map((rate) => waitOf(rate, this.nowMs)))] as const,
     );
-    if (spent !== undefined) return refusal('BUDGET_EXHAUSTED', spent.path, spent.name);
-    const named = tightest(failing, available);
-    if (named === undefined) return undefined;
-    const retry = failing.every(({ left, held }) => left + held - own >= min);
-    return { ...refusal('CAPACITY_HELD', named.path, named.name), retry };
+    const longest = Math.max(...waits.map(([, wait]) => wait));
+    const slow = waits.find(([, wait]) => wait === longest && wait > 0);
+    if (slow !== undefined) return refusal('RATE_LIMITED', slow[0]);
+    const active = (path: string) => this.#charging(path).filter(({ state }) => state === 'ACTIVE').length;
+    const full = charged.filter(([path, { maxActive }]) => active(path) >= maxActive);
+    const fewest = Math.min(...full.map(([, { maxActive }]) => maxActive));
+    const named = full.find(([, { maxActive }]) => maxActive === fewest);
+    return named && refusal('CONCURRENCY_LIMIT', named[0]);
   }
 
-  /** amount - used of the tightest limit, below 0 where lowered. */
-  #room(path: string): number {
-    return Math.min(...this.#limits(path).map(({ left }) => left));
+  /** amount - used of the tightest limit in the hold's own periods, below 0 where lowered. */
+  #room(hold: Hold): number {
+    return Math.min(...this.#limits(pathsOf(hold), hold.createMs).map(({ left }) => left));
   }
 
-  #headroom(path: string): readonly [available: number | undefined, boundBy: string] {
-    const named = tightest(this.#limits(path), available);
+  #headroom(paths: readonly string[], admittedMs: number): readonly [available: number | undefined, boundBy: string] {
+    const named = tightest(this.#limits(paths, admittedMs), available);
     return named === undefined ? [undefined, ''] : [available(named), `${named.path}:${named.name}`];
   }
 
-  /** Every limit on the way to a budget, root first. */
-  #limits(path: string): ModelLimit[] {
-    return this.#chain(path).flatMap((each) => {
-      const held = this.#held(each);
-      const used = this.#used(each);
-      return [...this.#budget(each).limits].map(([name, amount]) => ({
-        path: each,
-        name,
-        amount,
-        left: amount - used,
-        held,
-      }));
+  /** Every limit on the ways to some budgets, nearest the root first. */
+  #limits(paths: readonly string[], admittedMs: number): ModelLimit[] {
+    return this.#charged(paths).flatMap((path) => {
+      const charging = this.#charging(path);
+      return [...this.#budget(path).limits].map((each) => standing(each, path, charging, admittedMs, this.nowMs));
     });
   }
 
-  #used(path: string): number {
-    const under = [...this.holds.values()].filter((hold) => isWithin(hold.path, path));
-    return sum(under, ({ held, settled, overrun }) => held + settled + overrun);
+  #charging(path: string): Hold[] {
+    return [...this.holds.values()].filter((hold) => pathsOf(hold).some((each) => isWithin(each, path)));
   }
 
-  #held(path: string): number {
-    return sum(
-      [...this.holds.values()].filter((hold) => isWithin(hold.path, path)),
-      ({ held }) => held,
-    );
+  /** Budgets on the ways to some budgets, each once, nearest the root first. */
+  #charged(paths: readonly string[]): string[] {
+    const all = [...new Set(paths.flatMap((path) => this.#chain(path)))];
+    return all.sort((a, b) => a.split('/').length - b.split('/').length);
   }
 
   #chain(path: string): string[] {
@@ -351,36 +380,12 @@ export class BudgetModel {
     return segments.map((_, i) => segments.slice(0, i + 1).join('/'));
   }
 
+  /** As it is, or as a grant would make it. */
   #budget(path: string): ModelBudget {
     const budget = this.budgets.get(path);
-    if (budget === undefined) throw new Error(`the model has no ${path}`);
-    return budget;
+    if (budget !== undefined) return budget;
+    const template = this.budgets.get(path.slice(0, path.lastIndexOf('/')))?.template;
+    if (template === undefined) throw new Error(`the model has no ${path}`);
+    return newBudget(template);
   }
-}
-
-function refusal(reason: string, budget = '', limit = ''): PredictedRefusal {
-  return { kind: 'refusal', reason, budget, limit, retry: false };
-}
-
-function amountsOf(limits: readonly LimitInput[]): ReadonlyMap<string, number> {
-  return new Map(limits.map(({ name, amountMicros }) => [name, Number(amountMicros)]));
-}
-
-/** What is left to use: nothing where the amount was lowered below what is used. */
-function available({ left }: ModelLimit): number {
-  return Math.max(0, left);
-}
-
-function isWithin(path: string, ancestor: string): boolean {
-  return path === ancestor || path.startsWith(`${ancestor}/`);
-}
-
-function sum(holds: readonly Hold[], of: (hold: Hold) => number): number {
-  return holds.reduce((total, hold) => total + of(hold), 0);
-}
-
-/** Limits come root first: the first of equals is the one nearest the root. */
-function tightest(limits: readonly ModelLimit[], size: (limit: ModelLimit) => number): ModelLimit | undefined {
-  const least = Math.min(...limits.map(size));
-  return limits.find((limit) => size(limit) === least);
 }

@@ -29,5 +29,5 @@ async function openKernel(treeId: string, graceMs: number): Promise<Target> {
 }
 
 it('the kernel answers as the model does', async () => {
-  await checkAgainstModel(openKernel, { numRuns: 300, maxCommands: 60 });
+  await checkAgainstModel(openKernel, { numRuns: 600, maxCommands: 60 });
 });

@@ -27,6 +27,9 @@ export type ModelCommand = AsyncCommand<BudgetModel, Target>;
 /** Budgets of every run, parents first, without the tree's own name. */
 export const PLACES = ['', '/a', '/a/x', '/b'] as const;
 
+/** A budget that is made by its first grant, from the template of the one above it. */
+export const RUN_PLACE = '/a/run';
+
 /** The path of a place. */
 export function pathOf(target: Target, place: number): string {
   return `${target.make.treeId}${PLACES[place % PLACES.length] ?? ''}`;

@@ -7,6 +7,10 @@ import type { Headroom } from '../../src/kernel/entry.ts';
 export interface Hold {
   readonly id: string;
   readonly path: string;
+  readonly also: readonly string[];
+  readonly createMs: number;
+  /** What it spent and when, settled and overrun alike; below 0 where it takes back what was assumed at that time. */
+  readonly spends: { readonly atMs: number; readonly amount: number }[];
   state: 'ACTIVE' | 'SETTLED' | 'RELEASED' | 'EXPIRED';
   requested: number;
   granted: number;
@@ -74,10 +78,10 @@ export type Prediction =
 export function newHold(
   id: string,
   path: string,
-  grant: Pick<Hold, 'requested' | 'granted' | 'expireMs' | 'reclaimMs'>,
+  grant: Pick<Hold, 'also' | 'createMs' | 'requested' | 'granted' | 'expireMs' | 'reclaimMs'>,
 ): Hold {
   const amounts = { held: grant.granted, settled: 0, released: 0, overrun: 0, estimate: 0, lapsedHeld: 0 };
-  return { id, path, state: 'ACTIVE', ...grant, ...amounts, late: false, estimated: false, started: false };
+  return { id, path, spends: [], state: 'ACTIVE', ...grant, ...amounts, late: false, estimated: false, started: false };
 }
 
 /** What an answer shows of a hold. */

@@ -9,7 +9,7 @@ import { decideTree, type Submitted, type TreeBatch } from '../../src/lane/batch
 import { CachedTree } from '../../src/lane/cached-tree.ts';
 import { commitTo } from '../../src/lane/commitment.ts';
 import { GENESIS_HASH } from '../../src/store/port.ts';
-import { arbitraryStory, RUN_PATHS, STORY_PATHS, type Story, StoryTeller } from '../support/arbitrary-steps.ts';
+import { arbitraryStory, passOf, RUN_PATHS, STORY_PATHS, type Story, StoryTeller } from '../support/arbitrary-steps.ts';
 import { Commands, type LimitsOption } from '../support/commands.ts';
 import { START_MS } from '../support/kernel-driver.ts';
 import { pictureOf } from '../support/picture-of.ts';
@@ -94,9 +94,10 @@ function playInBatches(story: Story, batchSize: number, way: Way) {
   });
   waiting.push(...opening);
   for (const step of story.steps) {
-    if (step.do === 'advance') {
+    const passMs = passOf(step, nowMs);
+    if (passMs > 0) {
       flush();
-      nowMs += step.ms;
+      nowMs += passMs;
     }
     const command = teller.commandOf(step);
     if (command === undefined) continue;

@@ -12,8 +12,8 @@ import { CachedTree } from '../../src/lane/cached-tree.ts';
 import type { Missing } from '../../src/lane/missing.ts';
 import type { Loaded } from '../../src/store/port.ts';
 import { arbitraryStory, STORY_PATHS } from '../support/arbitrary-steps.ts';
+import { countingBudget } from '../support/counting-budget.ts';
 import type { KernelDriver } from '../support/kernel-driver.ts';
-import { countingBudget } from '../support/ordered-budget.ts';
 import { tellStory } from '../support/tell-story.ts';
 
 /** What a store says that has projected up to `projectedSeq`; its leases all come along. */

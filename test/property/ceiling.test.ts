@@ -48,7 +48,7 @@ it('settled + held never passes an amount, nor rises where an edit put the amoun
         },
       });
     }),
-    { numRuns: 200 },
+    { numRuns: 300 },
   );
   // The stories must come to where the property could fail.
   expect(lowered).toBeGreaterThan(0);

@@ -33,7 +33,7 @@ it('with a reaper that misses nothing and with none, all answers are the same', 
       expect(b).toEqual(a);
       lapses += unreaped.driver.journal.filter(({ type }) => type === 'Expired').length;
     }),
-    { numRuns: 150 },
+    { numRuns: 300 },
   );
   expect(lapses).toBeGreaterThan(0);
 });

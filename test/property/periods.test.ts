@@ -120,7 +120,7 @@ it('every window counts in every period what the reservations say', () => {
         },
       });
     }),
-    { numRuns: 200 },
+    { numRuns: 500 },
   );
   // The stories must come to where the property could fail.
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);

@@ -6,7 +6,7 @@ import type { Entry } from '../../src/kernel/entry.ts';
 import { MemoryTree } from '../../src/store/memory-tree.ts';
 import { arbitraryStory } from '../support/arbitrary-steps.ts';
 import { personalFields } from '../support/commands.ts';
-import { orderedBudget } from '../support/ordered-budget.ts';
+import { inOrder } from '../support/picture-of.ts';
 import { tellStory } from '../support/tell-story.ts';
 
 /** Projects the journal of a tree in pieces of these sizes, again and again. */
@@ -44,7 +44,7 @@ it('projected rows say what applying the entries gives, however they are cut', (
         const tree = project(journal, sizes);
         expect([tree.projectedSeq, tree.budgetCount]).toEqual([state.position.seq, state.position.budgetCount]);
         const applied = [...state.budgets()].sort((a, b) => a.def.no - b.def.no);
-        expect(tree.budgets().map(orderedBudget)).toEqual(applied.map(orderedBudget));
+        expect(tree.budgets().map(inOrder)).toEqual(applied.map(inOrder));
         expect(tree.reservations()).toEqual([...state.reservations()].sort((a, b) => (a.id < b.id ? -1 : 1)));
       },
     ),

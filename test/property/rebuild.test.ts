@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { apply } from '../../src/kernel/apply.ts';
 import { TreeState } from '../../src/kernel/tree-state.ts';
-import { arbitraryStory, StoryTeller } from '../support/arbitrary-steps.ts';
+import { arbitraryStory, passOf, StoryTeller } from '../support/arbitrary-steps.ts';
 import type { KernelDriver } from '../support/kernel-driver.ts';
 import { pictureOf } from '../support/picture-of.ts';
 import { tellStory } from '../support/tell-story.ts';
@@ -44,7 +44,7 @@ it('a rollback gives the state before the batch, to the last record', () => {
       const teller = new StoryTeller(driver.make);
       teller.ids.push(...[...driver.state.reservations()].map(({ id }) => id));
       for (const step of steps) {
-        if (step.do === 'advance') driver.advance(step.ms);
+        driver.advance(passOf(step, driver.nowMs));
         const command = teller.commandOf(step);
         if (command === undefined) continue;
         for (const each of [driver.make.expire(), command]) {

@@ -80,7 +80,7 @@ it('a wait that is named is enough and needed, and none is named where none help
         },
       });
     }),
-    { numRuns: 200 },
+    { numRuns: 600 },
   );
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
 });

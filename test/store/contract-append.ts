@@ -88,6 +88,34 @@ export function describeAppend(c: ContractWorld): void {
       expect(await c.store.findKeys(other, [digest('x')])).toStrictEqual([]);
     });
 
+    it.each(badHeads)('of one tree alone with %s is a conflict', async (_, spoil) => {
+      const head = await c.start();
+      const expected = spoil(head);
+      const entries = [granted({ seq: expected.seq + 1, key: 'x' }, rid('r'), c.onRun(), held(7n, START_MS))];
+      expect(await c.store.append(c.epoch, [{ treeId: c.treeId, expected, entries }])).toStrictEqual({
+        outcome: 'conflict',
+      });
+      expect((await c.load()).head).toStrictEqual(head);
+      expect(await c.store.findKeys(c.treeId, [digest('x')])).toStrictEqual([]);
+    });
+
+    it('leaves the heads that were told before it', async () => {
+      const expected = await c.start();
+      const part = (first: Head, seq: number, id: string) => ({
+        treeId: c.treeId,
+        expected: first,
+        entries: [granted({ seq, key: id }, rid(id), c.onRun(), held(7n, START_MS))],
+      });
+      const first = [part(expected, expected.seq + 1, 'r')];
+      const [head] = c.store.headsAfter(first);
+      const second = [part(head as Head, expected.seq + 2, 's')];
+      const told = [...c.store.headsAfter(first), ...c.store.headsAfter(second)];
+      for (const [at, batch] of [first, second].entries()) {
+        expect(await c.store.append(c.epoch, batch)).toStrictEqual({ outcome: 'committed', heads: [told[at]] });
+      }
+      expect((await c.load()).head).toStrictEqual(told[1]);
+    });
+
     it('to a tree that does not exist at a sequence above 0 is a conflict', async () => {
       const expected: Head = { seq: 4, hash: 'a'.repeat(64), atMs: START_MS };
       const entries = [created({ seq: 5 }, definition(1, c.treeId, undefined))];

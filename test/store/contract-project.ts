@@ -106,7 +106,8 @@ export function describeProject(c: ContractWorld): void {
           counters: [counter(100n, 100n)],
           activeCount: 1,
           openChildCount: 1,
-          movedMs: START_MS + 11,
+          // As of the lapse, not of when it was written down.
+          movedMs: START_MS + 50_000,
         },
         {
           ...plain,

@@ -246,6 +246,11 @@ describe.each(STATISTICS)('on tables %s', (_, steps) => {
     });
     expect(scanned).toStrictEqual([]);
     expect(history?.sums[0]).toMatchObject({ heldMicros: 10n });
+    const below = await touched(async (runs) => {
+      history = await readHistory(runs, tree('zold'), 2, needs);
+    });
+    expect(below.scanned).toStrictEqual([]);
+    expect(history?.sums[0]).toMatchObject({ heldMicros: 5n });
   });
 
   it('the look for idle budgets touches those that it looks at', async () => {

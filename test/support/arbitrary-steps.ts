@@ -18,6 +18,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 const budget = fc.constantFrom(...STORY_PATHS);
+const dispensable = fc.constantFrom('t/a/x' as const, ...RUN_PATHS);
 const anyBudget = fc.oneof({ weight: 3, arbitrary: budget }, { weight: 2, arbitrary: fc.constantFrom(...RUN_PATHS) });
 // Counted from the latest.
 const ref = fc.nat(7);
@@ -70,6 +71,10 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('release' as const), ref, key }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('renew' as const), ref, ttlMs, key }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('advance' as const), ms }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('turn' as const), unitMs: fc.constantFrom(SECOND_MS, HOUR_MS, DAY_MS) }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('again' as const), ref }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('setLimits' as const), budget, limits: limitsOf(amount) }) },
   {
@@ -85,11 +90,8 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('setPolicy' as const), budget, policy }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('setExtras' as const), budget: anyBudget, extras }) },
   {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constantFrom('close' as const, 'closeIdle' as const),
-      budget: fc.constantFrom(...RUN_PATHS),
-    }),
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constantFrom('close' as const, 'closeIdle' as const), budget: dispensable }),
   },
   {
     weight: 1,
@@ -117,6 +119,12 @@ export interface Story {
   readonly runLimits: LimitsOption | undefined;
   readonly graceMs: number;
   readonly steps: readonly Step[];
+}
+
+/** How much time a step lets pass: to the very instant at which a second, an hour or a day begins, where it says so. */
+export function passOf(step: Step, nowMs: number): number {
+  if (step.do === 'advance') return step.ms;
+  return step.do === 'turn' ? step.unitMs - (nowMs % step.unitMs) : 0;
 }
 
 /** Stories of up to `stepCountMax` steps. */
@@ -181,6 +189,7 @@ export class StoryTeller {
     const keyed = 'key' in step && step.key !== undefined ? { key: step.key } : {};
     switch (step.do) {
       case 'advance':
+      case 'turn':
         return undefined;
       case 'again': {
         const earlier = this.#told.at(-1 - (step.ref % Math.max(1, this.#told.length)));

@@ -2,7 +2,7 @@
 // looks at, between two commands.
 import type { Answer } from '../../src/kernel/answer.ts';
 import type { Command } from '../../src/kernel/command.ts';
-import { type Story, StoryTeller } from './arbitrary-steps.ts';
+import { passOf, type Story, StoryTeller } from './arbitrary-steps.ts';
 import { KernelDriver } from './kernel-driver.ts';
 
 /** How a story is played. */
@@ -24,7 +24,8 @@ export function tellStory(story: Story, playing: Playing = {}): { driver: Kernel
   for (const command of teller.opening(story)) driver.run(command);
   const answers: Answer[] = [];
   for (const step of story.steps) {
-    if (step.do === 'advance') pass(driver, step.ms);
+    const passMs = passOf(step, driver.nowMs);
+    if (passMs > 0) pass(driver, passMs);
     const command = teller.commandOf(step);
     if (command === undefined) continue;
     const answer = run(driver, command);

@@ -204,6 +204,8 @@ export class Session {
     } catch (cause) {
       this.#failed(commandId, name, cause);
     }
+    // Nothing else can come in this turn: the one who waits alone is told at once.
+    if (this.#awaitedIds.size === 0) this.#flush();
   }
 
   #failed(commandId: bigint, name: CallName | undefined, cause: unknown): void {

@@ -1,8 +1,20 @@
-// An edit of a budget by its operator: other limits, or none any more, another policy for lapses.
+// An edit of a budget by its operator: other lifetime limits, or none any more, another policy for lapses. Limits in other windows stay
+// as they are: what a window that comes has to start from is summed up by a store, and less exactly than the model would.
 import type { OnExpiry } from '../../../src/kernel/budget.ts';
-import type { LimitsOption } from '../../support/commands.ts';
+import type { LimitsOption, Micros } from '../../support/commands.ts';
 import type { BudgetModel } from '../budget-model.ts';
 import { type ModelCommand, pathOf, submitAndCompare, type Target } from '../model-command.ts';
+
+type NamedLimits = Exclude<LimitsOption, Micros>;
+
+function named(limits: LimitsOption): NamedLimits {
+  return typeof limits === 'object' ? limits : { lifetime: limits };
+}
+
+function windowed(model: BudgetModel, path: string): NamedLimits {
+  const all = [...(model.budgets.get(path)?.limits ?? [])];
+  return Object.fromEntries(all.filter(([, { rule }]) => rule.kind !== 'lifetime'));
+}
 
 export class EditCommand implements ModelCommand {
   readonly #place: number;
@@ -20,8 +32,10 @@ export class EditCommand implements ModelCommand {
   }
 
   async run(model: BudgetModel, target: Target): Promise<void> {
-    const command = target.make.update(pathOf(target, this.#place), {
-      ...(this.#limits === undefined ? {} : { limits: this.#limits }),
+    const path = pathOf(target, this.#place);
+    const limits = this.#limits;
+    const command = target.make.update(path, {
+      ...(limits === undefined ? {} : { limits: { ...named(limits), ...windowed(model, path) } }),
       ...(this.#onExpiry === undefined ? {} : { onExpiry: this.#onExpiry }),
     });
     await submitAndCompare(model, target, command);

@@ -1,9 +1,9 @@
 // Plays `check`: reads budgets and reservations as any client would, and compares them with what the step says.
 import { BudgetService } from '../../../src/gen/budgetd/v1/budget_pb.ts';
 import { ReservationService } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
+import { countAlerts } from './count-alerts.ts';
 import { differs, judgeReservation, type Mismatch } from './judge-answer.ts';
 import { judgeBalances } from './judge-balances.ts';
-import { countAlerts } from './count-alerts.ts';
 import { decodeRefusal, formatRefusal, isServiceError } from './refusal.ts';
 import type { ScenarioWorld } from './scenario-world.ts';
 import type { WorldStepOf } from './step-fields.ts';
@@ -37,7 +37,9 @@ export async function playCheck(step: WorldStepOf<'check'>, world: ScenarioWorld
   }
   for (const [name, expected] of step.alerts ?? []) {
     const field = `alerts.${name}`;
-    mismatches.push(...(await reading(field, async () => differs(field, expected, await countAlerts(world.rpc, name)))));
+    mismatches.push(
+      ...(await reading(field, async () => differs(field, expected, await countAlerts(world.rpc, name)))),
+    );
   }
   if (step.budgets !== undefined) {
     const expected = step.budgets;

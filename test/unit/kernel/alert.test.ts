@@ -67,6 +67,18 @@ describe('alerts', () => {
     expect(told(driver)).toHaveLength(2);
   });
 
+  it('of a period that is over are not told again when a later one has had its own', () => {
+    const driver = new KernelDriver();
+    driver.run(driver.make.create('t', { limits: { day: { amount: 10, rule: DAY } }, alertAt: [80] }));
+    const late = driver.hold('t', 1, { ttlMs: 24 * HOUR_MS });
+    driver.run(driver.make.settle(driver.hold('t', 8), 8));
+    driver.advance(20 * HOUR_MS);
+    driver.run(driver.make.settle(driver.hold('t', 8), 8));
+    expect(told(driver)).toHaveLength(2);
+    driver.run(driver.make.settle(late, 1));
+    expect(told(driver)).toHaveLength(2);
+  });
+
   it('of a rolling window are told again once spend was below the share', () => {
     const driver = new KernelDriver();
     const limits = { hour: { amount: 10, rule: rollingRule(HOUR_MS) } };

@@ -13,6 +13,14 @@ const reserve = (driver: KernelDriver, path: string, max: number, options = {}) 
   driver.run(driver.make.reserve(path, max, options));
 
 describe('a mode', () => {
+  it('of a run that is made with it binds from its first Reserve on', () => {
+    const driver = new KernelDriver();
+    const template = driver.make.terms({ limits: 10, enforcement: { mode: 'observe' } });
+    driver.run(driver.make.create('t', { limits: 1_000, shape: { maxDepth: 1 }, template }));
+    const { reservation } = granted(reserve(driver, 't/r', 20));
+    expect(reservation.shadow).toEqual({ mode: 'observe', reason: 'EXCEEDS_LIMIT', budget: 't/r' });
+  });
+
   it.each(['observe', 'warn'] as const)('%s grants all and says what enforcement would have said', (mode) => {
     const driver = budget({ mode });
     expect(granted(reserve(driver, 't', 90)).reservation).toMatchObject({ shadow: undefined });

@@ -245,6 +245,17 @@ describe('CloseIdle', () => {
     expect(refused(driver.run(driver.make.closeIdle('t/none'))).reason).toBe('BUDGET_NOT_FOUND');
   });
 
+  it('is idle from the lapse of its last hold on, whenever that is written down', () => {
+    const driver = idle();
+    driver.hold('t/u', 5, { ttlMs: 60_000 });
+    driver.advance(60_000 + HOUR_MS - 1);
+    expect(close(driver)).toBe(false);
+    const other = idle();
+    other.hold('t/u', 5, { ttlMs: 60_000 });
+    other.advance(60_000 + HOUR_MS);
+    expect(close(other)).toBe(true);
+  });
+
   it('takes what happens below for movement', () => {
     const driver = idle();
     driver.run(driver.make.create('t/a', { shape: { closeAfterMs: HOUR_MS } }));

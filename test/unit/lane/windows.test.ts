@@ -270,6 +270,42 @@ describe('periods that turn', () => {
     await expectAudited(world);
   });
 
+  it('bring back a day of a window that took the place of another', async () => {
+    const world = await openWorld();
+    const { lane, make } = world;
+    await lane.submit(make.create('t/a', { limits: { hour: { amount: 100, rule: HOUR } } }));
+    const { id } = granted(await lane.submit(make.reserve('t/a', 70, { ttlMs: 1_000 }))).reservation;
+    world.nowMs += 1_000;
+    budgetOf(await lane.submit(make.update('t/a', { limits: { day: { amount: 100, rule: DAY } } })));
+    const other = granted(await lane.submit(make.reserve('t/a', 40))).reservation.id;
+    await lane.submit(make.settle(other, 30));
+    world.nowMs = MIDNIGHT_MS;
+    granted(await lane.submit(make.reserve('t/a', 90)));
+    lane.cache.peek('t' as never)?.state.evictPast(world.nowMs);
+    expect(granted(await lane.submit(make.settle(id, 60))).headroom).toMatchObject({ micros: 10n, limit: 'day' });
+    await expectAudited(world);
+  });
+
+  it('come back once, however many name them', async () => {
+    const world = await withDay();
+    const { lane, make } = world;
+    // Each has accounts of its own: they are shared where one path alone is named.
+    const also = ['t'];
+    const ids: string[] = [];
+    for (let no = 0; no < 3; no++) {
+      ids.push(granted(await lane.submit(make.reserve('t/a', 9, { ttlMs: 1_000, also }))).reservation.id);
+    }
+    world.nowMs = MIDNIGHT_MS;
+    granted(await lane.submit(make.reserve('t/a', 1)));
+    await world.project();
+    lane.reset();
+    await lane.submit(make.getBudget('t/a'));
+    for (const answer of await Promise.all(ids.map((id) => lane.submit(make.settle(id, 5))))) granted(answer);
+    expect(countersOf(world)?.map(({ periodMs }) => periodMs)).toEqual([firstDayMs, MIDNIGHT_MS]);
+    expect(await dayOf(world, firstDayMs)).toMatchObject({ settledMicros: 15n });
+    await expectAudited(world);
+  });
+
   it('take a load for each repeat of what is past, and no more', async () => {
     const world = await withDay();
     const { lane, make } = world;

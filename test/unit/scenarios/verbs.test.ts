@@ -4,7 +4,7 @@ import { durationFromMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, test } from 'vitest';
 import { GetBudgetResponseSchema } from '../../../src/gen/budgetd/v1/budget_pb.ts';
 import { CalendarUnit, OnExpiry } from '../../../src/gen/budgetd/v1/limit_pb.ts';
-import { OverrunPolicy, RateKind } from '../../../src/gen/budgetd/v1/terms_pb.ts';
+import { Mode, OnExhaustion, OverrunPolicy, Priority, RateKind } from '../../../src/gen/budgetd/v1/terms_pb.ts';
 import { parseScenarios } from '../../scenarios/runner/parse-scenarios.ts';
 import type { RpcClient } from '../../scenarios/runner/rpc-client.ts';
 import type { CallStep } from '../../scenarios/runner/step-fields.ts';
@@ -29,6 +29,10 @@ function recordingWorld(): { world: CallWorld; sent: Sent[] } {
       };
       const answer = method.name === 'GetBudget' ? create(GetBudgetResponseSchema, { budget } as never) : {};
       return await Promise.resolve(answer as MessageShape<Output>);
+    },
+    // No verb asks for a stream.
+    stream: () => {
+      throw new Error('no stream is answered here');
     },
     health: () => Promise.resolve('SERVING'),
     close: () => undefined,
@@ -118,6 +122,42 @@ describe('requests', () => {
     expect(await requestOf(step)).toMatchObject([{ request: { tokens: 0n, toolCalls: 2n, also: ['s/a', 's/b'] } }]);
   });
 
+  test('reserve with its class and other ways', async () => {
+    const ways = 'alternatives: [{label: small, max: 3}, {label: tiny, max: 0}]';
+    expect(await requestOf(`{do: reserve, budget: s, max: 9, priority: critical, ${ways}}`)).toMatchObject([
+      {
+        request: {
+          priority: Priority.CRITICAL,
+          alternatives: [
+            { label: 'small', maxMicros: 3n },
+            { label: 'tiny', maxMicros: 0n },
+          ],
+        },
+      },
+    ]);
+  });
+
+  test('create_budget with how its limits are applied and what is told of them', async () => {
+    const enforcement = 'mode: soft, tolerance: 5, on_exhaustion: degrade, kept: {critical: 3, interactive: 2}';
+    const [call] = await requestOf(`{do: create_budget, name: t, ${enforcement}, alert_at: [50, 100]}`);
+    expect(call).toMatchObject({
+      request: {
+        budget: {
+          enforcement: {
+            mode: Mode.SOFT,
+            toleranceMicros: 5n,
+            onExhaustion: OnExhaustion.DEGRADE,
+            kept: [
+              { priority: Priority.CRITICAL, micros: 3n },
+              { priority: Priority.INTERACTIVE, micros: 2n },
+            ],
+          },
+          alertAt: { percent: [50, 100] },
+        },
+      },
+    });
+  });
+
   test('create_budget with windows, rates, bounds and templates', async () => {
     const limits =
       'limits: [{amount: 1, window: {calendar: week, tz: Asia/Tokyo}}, ' +
@@ -203,10 +243,9 @@ describe('requests', () => {
 
 describe('what the contract lacks', () => {
   test.each([
-    ['reserve.priority', '{do: reserve, budget: s, max: 1, priority: critical}'],
     ['reserve.wait', '{do: reserve, budget: s, max: 1, wait: 1s}'],
-    ['reserve.alternatives', '{do: reserve, budget: s, max: 1, alternatives: [{label: l, max: 1}]}'],
-    ['budget.mode', '{do: create_budget, name: t, mode: warn}'],
+    ['budget.weight', '{do: create_budget, name: t, weight: 2}'],
+    ['budget.on_exhaustion: park', '{do: create_budget, name: t, on_exhaustion: park}'],
     ['budget.floor', '{do: create_budget, name: t, child_template: {child_template: {floor: 1}}}'],
     ['approve', `{do: approve, reservation: A}`],
     ['reject', `{do: reject, reservation: A}`],

@@ -282,7 +282,8 @@ export const LimitBalanceSchema: GenMessage<LimitBalance> = /*@__PURE__*/
  */
 export type Availability = Message<"budgetd.v1.Availability"> & {
   /**
-   * Available amount in micro-units, never below 0. Unset where no limit applies at all (an uncapped chain).
+   * Available amount in micro-units, never below 0; 0 outside the time of a range. Unset where no limit applies at all (an
+   * uncapped chain).
    *
    * @generated from field: optional int64 available_micros = 1;
    */
