@@ -14,6 +14,12 @@ import { addBoundOptions, type BoundOptions, boundAmounts, boundFields } from '.
 import { CallError } from './call-error.ts';
 import { unitOf } from './draw-tree.ts';
 import {
+  addEnforcementOptions,
+  type EnforcementOptions,
+  enforcementAmounts,
+  enforcementFields,
+} from './enforcement.ts';
+import {
   amountArgument,
   amountOf,
   checkUnits,
@@ -36,7 +42,7 @@ interface TypedLimit {
   readonly window: WindowInit | undefined;
 }
 
-interface CreateOptions extends BoundOptions {
+interface CreateOptions extends BoundOptions, EnforcementOptions {
   readonly limit?: readonly TypedLimit[];
   readonly uncapped?: boolean;
   readonly kind?: string;
@@ -94,7 +100,7 @@ function addCreate(program: Command, context: CommandContext): void {
     .addOption(labelOption())
     .option('--unit <unit>', 'unit of a new tree (default: that of the limits, else USD)')
     .addOption(onExpiryOption());
-  addBoundOptions(command)
+  addEnforcementOptions(addBoundOptions(command))
     .addOption(keyOption())
     .action((path: string, options: CreateOptions) =>
       withSession(context, command, (session) => create(session, path, options)),
@@ -104,13 +110,14 @@ function addCreate(program: Command, context: CommandContext): void {
     'create acme --limit "1000 USD/month@Europe/Amsterdam" --limit "80 USD/day@Europe/Amsterdam"',
     'create acme/triage --limit 50 --limit 5/rolling:1h --rate "60 requests/1m" --max-active 10 --kind agent',
     'create acme/launch --limit 200/range:2026-03-01..2026-04-01 --max-reservation 2 --overrun reject',
+    'create acme/pilot --limit 100 --mode warn --keep critical=20 --alert-at 50,80,100',
     `create acme/chat --child-template '{"kind": "run", "limits": [{"amountMicros": "2000000"}]}' --max-children 100`,
   );
 }
 
 async function create(session: Session, path: string, options: CreateOptions): Promise<void> {
   const limits = options.limit ?? [];
-  const amounts = [...limits.map((limit) => limit.amount), ...boundAmounts(options)];
+  const amounts = [...limits.map((limit) => limit.amount), ...boundAmounts(options), ...enforcementAmounts(options)];
   const slash = path.lastIndexOf('/');
   const typedUnit = options.unit ?? amounts.find((amount) => amount?.unit !== undefined)?.unit ?? '';
   await checkUnits(amounts, async () => (slash === -1 ? typedUnit : readUnit(session, path.slice(0, slash))));
@@ -129,6 +136,7 @@ async function create(session: Session, path: string, options: CreateOptions): P
         ...(window === undefined ? {} : { window }),
       })),
       ...boundFields(options).fields,
+      ...enforcementFields(options).fields,
       onExpiry: options.onExpiry === undefined ? OnExpiry.UNSPECIFIED : ON_EXPIRY[options.onExpiry],
     },
     idempotencyKey: key,

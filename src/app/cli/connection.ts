@@ -30,6 +30,12 @@ export type UnaryMethod<Input extends DescMessage, Output extends DescMessage> =
   'methodKind' | 'input' | 'output'
 > & { readonly methodKind: 'unary'; readonly input: Input; readonly output: Output };
 
+/** A method that answers with a stream, likewise. */
+export type StreamMethod<Input extends DescMessage, Output extends DescMessage> = Omit<
+  DescMethod,
+  'methodKind' | 'input' | 'output'
+> & { readonly methodKind: 'server_streaming'; readonly input: Input; readonly output: Output };
+
 /** What grpc.health.v1 says of a service. */
 export type HealthStatus = 'UNKNOWN' | 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN';
 
@@ -41,6 +47,11 @@ export interface Connection {
     method: UnaryMethod<Input, Output>,
     request: MessageInitShape<Input>,
   ): Promise<MessageShape<Output>>;
+  /** Calls a method that answers with a stream, which has no deadline. Throws CallError where it ends with another status than OK. */
+  stream<Input extends DescMessage, Output extends DescMessage>(
+    method: StreamMethod<Input, Output>,
+    request: MessageInitShape<Input>,
+  ): AsyncGenerator<MessageShape<Output>>;
   /** Asks grpc.health.v1 about a service; the empty name means the whole coordinator. Rejects with CallError. */
   checkHealth(service: string): Promise<HealthStatus>;
   close(): void;
@@ -75,6 +86,24 @@ export function connect(options: ConnectionOptions): Connection {
         (bytes) => fromBinary(method.output, bytes),
         create(method.input, request),
       ),
+    async *stream(method, request) {
+      const call = client.makeServerStreamRequest(
+        `/${method.parent.typeName}/${method.name}`,
+        (message: MessageShape<typeof method.input>) => asBuffer(toBinary(method.input, message)),
+        (bytes: Buffer) => fromBinary(method.output, bytes),
+        create(method.input, request),
+        metadata,
+      );
+      // Ended by its reader, it says so once more, to nobody.
+      call.on('error', () => undefined);
+      try {
+        yield* call;
+      } catch (error) {
+        throw isServiceError(error) ? new CallError(describeCallError(error), options.server) : error;
+      } finally {
+        call.cancel();
+      }
+    },
     checkHealth: async (service) => {
       const { path, requestSerialize, responseDeserialize } = HEALTH_CHECK;
       const response = await callPath(path, requestSerialize, responseDeserialize, { service });
@@ -82,6 +111,10 @@ export function connect(options: ConnectionOptions): Connection {
     },
     close: () => client.close(),
   };
+}
+
+function isServiceError(error: unknown): error is ServiceError {
+  return error instanceof Error && 'code' in error && 'metadata' in error;
 }
 
 const HEALTH_CHECK = healthCheckMethod();

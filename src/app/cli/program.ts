@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { StoreUnavailableError } from '../../store/port.ts';
 import { ConfigError, packageVersion } from '../config.ts';
 import { OperatorError } from '../operator-error.ts';
+import { addAdviseCommand } from './advise-command.ts';
 import { addBudgetCommands } from './budget-commands.ts';
 import { CallError, exitCodeOf } from './call-error.ts';
 import { EXIT, EXIT_CODE_HELP, type ExitCode } from './exit-code.ts';
@@ -20,6 +21,7 @@ import type { Terminal } from './terminal.ts';
 import { addUpdateCommand } from './update-command.ts';
 import { UsageError } from './usage-error.ts';
 import { addVerifyCommand } from './verify-command.ts';
+import { addWatchCommand } from './watch-command.ts';
 
 /** Width of help that does not go to a terminal: what pages and mails are laid out for. */
 const HELP_WIDTH = 100;
@@ -81,6 +83,8 @@ function createProgram(context: CommandContext): Command {
   addSteerCommands(program, context);
   addReservationCommands(program, context);
   addListCommands(program, context);
+  addWatchCommand(program, context);
+  addAdviseCommand(program, context);
   addStatusCommand(program, context);
   addVerifyCommand(program, context);
   addRepairCommands(program, context);

@@ -14,6 +14,7 @@ import {
 import { type Amount, parseAmount } from './amount.ts';
 import { readUnit } from './budget-commands.ts';
 import { durationFromMs } from './duration.ts';
+import { PRIORITIES } from './enforcement.ts';
 import {
   amountArgument,
   amountOf,
@@ -32,12 +33,19 @@ import { type CommandContext, freshKey, type Session, withSession } from './sess
 import { drawReservation } from './show-reservation.ts';
 import { UsageError } from './usage-error.ts';
 
+interface TypedAlternative {
+  readonly label: string;
+  readonly amount: Amount;
+}
+
 interface ReserveOptions {
   readonly min?: Amount;
   readonly ttl?: number;
   readonly also?: readonly string[];
   readonly tokens?: bigint;
   readonly toolCalls?: bigint;
+  readonly priority?: keyof typeof PRIORITIES;
+  readonly alternative?: readonly TypedAlternative[];
   readonly holder?: string;
   readonly actingFor?: string;
   readonly label?: Readonly<Record<string, string>>;
@@ -84,6 +92,13 @@ function addReserve(program: Command, context: CommandContext): void {
     )
     .addOption(new Option('--tokens <n>', 'tokens that the work will use, for rates').argParser(parseUnits))
     .addOption(new Option('--tool-calls <n>', 'tool calls that it will make, for rates').argParser(parseUnits))
+    .addOption(new Option('--priority <class>', 'how urgent it is').choices(Object.keys(PRIORITIES)))
+    .addOption(
+      new Option(
+        '--alternative <label=amount>',
+        'a cheaper way, granted where there is no money and the budget degrades; may be given several times',
+      ).argParser(parseAlternative),
+    )
     .option('--holder <text>', 'who does the work')
     .option('--acting-for <text>', 'for whom it is done')
     .addOption(labelOption())
@@ -96,6 +111,7 @@ function addReserve(program: Command, context: CommandContext): void {
     command,
     'reserve acme/triage 0.25 USD --ttl 5m --holder worker-7',
     'reserve acme/triage/run-42 0.25 --also acme/people/maya --also acme/models/big --tokens 4000',
+    'reserve acme/triage 0.60 --priority interactive --alternative small-model=0.08 --alternative tiny-model=0.02',
     'reserve acme 10 --min 2 --dry-run',
   );
 }
@@ -107,7 +123,8 @@ async function reserve(
   options: ReserveOptions,
 ): Promise<void> {
   const max = amountOf(words);
-  await checkUnits([max, options.min], () => readUnit(session, path));
+  const alternatives = options.alternative ?? [];
+  await checkUnits([max, options.min, ...alternatives.map(({ amount }) => amount)], () => readUnit(session, path));
   const isDryRun = options.dryRun === true;
   const key = options.key ?? (isDryRun ? '' : freshKey());
   const request = {
@@ -119,6 +136,8 @@ async function reserve(
     also: [...(options.also ?? [])],
     ...(options.tokens === undefined ? {} : { tokens: options.tokens }),
     ...(options.toolCalls === undefined ? {} : { toolCalls: options.toolCalls }),
+    ...(options.priority === undefined ? {} : { priority: PRIORITIES[options.priority] }),
+    alternatives: alternatives.map(({ label, amount }) => ({ label, maxMicros: amount.micros })),
     holder: options.holder ?? '',
     actingFor: options.actingFor ?? '',
     labels: { ...options.label },
@@ -127,6 +146,15 @@ async function reserve(
   const repeatOptions = isDryRun ? [] : ['--key', key];
   const reply = await session.change(ReservationService.method.reserve, request, repeatOptions);
   session.show(ReserveResponseSchema, reply, () => drawReply(reply, session));
+}
+
+function parseAlternative(
+  text: string,
+  previous: readonly TypedAlternative[] | undefined,
+): readonly TypedAlternative[] {
+  const equals = text.lastIndexOf('=');
+  if (equals < 1) throw new UsageError(`"${text}" is not label=amount`);
+  return [...(previous ?? []), { label: text.slice(0, equals), amount: parseAmount(text.slice(equals + 1)) }];
 }
 
 function addExtend(program: Command, context: CommandContext): void {

@@ -6,6 +6,7 @@ import type { BudgetTemplate } from '../../gen/budgetd/v1/terms_pb.ts';
 import { formatAmount } from './amount.ts';
 import { formatBounds, formatOverrun } from './bounds.ts';
 import { drawTree, unitOf } from './draw-tree.ts';
+import { enforcementFacts } from './enforcement.ts';
 import { drawFacts, type Fact, formatLabels } from './facts.ts';
 import { formatInstant } from './instant.ts';
 import { formatRate, formatRates } from './rate.ts';
@@ -42,6 +43,7 @@ export function drawBudget(budget: Budget, terminal: Terminal): string {
       ['overruns', formatOverrun(budget.overrun)],
       ...formatRates(budget.rates, budget.rateStandings).map((text, index): Fact => [index === 0 ? 'rates' : '', text]),
       ['bounds', formatBounds(budget.shape, unit).join(', ')],
+      ...enforcementFacts(budget, unit),
       ['template', budget.childTemplate && formatTemplate(budget.childTemplate, unit)],
       ...periodFacts(budget),
       ['available', formatAvailability(budget.availability)],
@@ -83,6 +85,7 @@ function formatTemplate(template: BudgetTemplate, unit: string): string {
     ...formatBounds(shape, unit),
     ...(uncapped ? ['uncapped'] : []),
     ...(policy === undefined ? [] : [`overrun ${policy}`]),
+    ...enforcementFacts(template, unit).flatMap(([name, value]) => (value ? [`${name} ${value}`] : [])),
   ];
   const inner = childTemplate === undefined ? '' : ` > ${formatTemplate(childTemplate, unit)}`;
   return parts.join(', ') + inner;

@@ -2,6 +2,7 @@
 import type { Availability } from '../../gen/budgetd/v1/limit_pb.ts';
 import { Outcome, type Reservation, ReservationState } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { formatAmount, formatMicros } from './amount.ts';
+import { grantFacts } from './enforcement.ts';
 import { drawFacts, formatLabels } from './facts.ts';
 import { formatDistance, formatInstant } from './instant.ts';
 import { formatAvailability } from './show-availability.ts';
@@ -45,6 +46,7 @@ export function drawReservation(
       ['settled', ifAny(reservation.settledMicros, '')],
       ['released', ifAny(reservation.releasedMicros, '')],
       ['overrun', ifAny(reservation.overrunMicros, ' past the ceiling')],
+      ...grantFacts(reservation),
       ['holder', reservation.holder],
       ['acting for', reservation.actingFor],
       ['labels', formatLabels(reservation.labels)],

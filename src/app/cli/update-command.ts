@@ -4,12 +4,18 @@ import type { Command } from 'commander';
 import { BudgetService, UpdateBudgetResponseSchema } from '../../gen/budgetd/v1/budget_pb.ts';
 import { addBoundOptions, type BoundOptions, boundAmounts, boundFields } from './bounds.ts';
 import { readUnit, requireBudget } from './budget-commands.ts';
+import {
+  addEnforcementOptions,
+  type EnforcementOptions,
+  enforcementAmounts,
+  enforcementFields,
+} from './enforcement.ts';
 import { checkUnits, keyOption, ON_EXPIRY, onExpiryOption, withExample } from './options.ts';
 import { type CommandContext, freshKey, type Session, withSession } from './session.ts';
 import { drawBudget } from './show-budget.ts';
 import { UsageError } from './usage-error.ts';
 
-interface UpdateOptions extends BoundOptions {
+interface UpdateOptions extends BoundOptions, EnforcementOptions {
   readonly kind?: string;
   readonly owner?: string;
   readonly uncapped?: boolean;
@@ -28,7 +34,7 @@ export function addUpdateCommand(program: Command, context: CommandContext): voi
     .option('--uncapped', 'it is meant to have no limit on itself or above')
     .option('--no-uncapped', 'it is not')
     .addOption(onExpiryOption());
-  addBoundOptions(command)
+  addEnforcementOptions(addBoundOptions(command))
     .option('--etag <etag>', 'edit only what was read with this etag')
     .addOption(keyOption())
     .action((path: string, options: UpdateOptions) =>
@@ -38,13 +44,15 @@ export function addUpdateCommand(program: Command, context: CommandContext): voi
     command,
     'update acme/triage --max-active 20 --rate "100 requests/1m" --rate "200000 tokens/1m burst 400000"',
     'update acme/triage --max-lease 10m --close-after none --overrun record',
+    'update acme/pilot --mode enforce --keep none --alert-at default',
     'update acme/chat --child-template run.json',
   );
 }
 
 async function update(session: Session, path: string, options: UpdateOptions): Promise<void> {
-  await checkUnits(boundAmounts(options), () => readUnit(session, path));
+  await checkUnits([...boundAmounts(options), ...enforcementAmounts(options)], () => readUnit(session, path));
   const bounds = boundFields(options);
+  const enforcement = enforcementFields(options);
   const { kind, owner, uncapped, onExpiry } = options;
   const paths = [
     ...(kind === undefined ? [] : ['kind']),
@@ -52,6 +60,7 @@ async function update(session: Session, path: string, options: UpdateOptions): P
     ...(uncapped === undefined ? [] : ['uncapped']),
     ...(onExpiry === undefined ? [] : ['on_expiry']),
     ...bounds.paths,
+    ...enforcement.paths,
   ];
   if (paths.length === 0) throw new UsageError('say what to change (--help lists it)');
   const key = options.key ?? freshKey();
@@ -59,6 +68,7 @@ async function update(session: Session, path: string, options: UpdateOptions): P
   const budget = {
     budget: path,
     ...bounds.fields,
+    ...enforcement.fields,
     kind: kind ?? '',
     owner: owner ?? '',
     uncapped: uncapped === true,
