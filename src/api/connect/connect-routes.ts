@@ -124,7 +124,8 @@ function turnedAway(method: DescMethod, header: Headers, refusal: ApiRefusal, ob
 // Connect takes a message from the body once the gate has let the caller in; the check runs as it does.
 function withCheckedBody(handler: UniversalHandler, observer: ApiObserver): UniversalHandlerFn {
   const { method } = handler;
-  if (method.methodKind !== 'unary') return handler;
+  // Of the others a request is a stream.
+  if (method.methodKind !== 'unary' && method.methodKind !== 'server_streaming') return handler;
   return (request) => {
     const { body, header } = request;
     const form = bodyForm(header);

@@ -35,8 +35,12 @@ export function switchProtocols(http1: Http1Server, http2: Http2Server): () => v
       socket.setTimeout(0);
       socket.off('timeout', onTimeout);
       undecided.delete(socket);
-      if (isPreface) http2.emit('connection', socket);
-      else for (const listener of asHttp1) listener.call(http1, socket);
+      if (isPreface) {
+        // HTTP/1.1 leaves its sockets half open, and HTTP/2 counts on their being closed: a peer that went away without a
+        // word would not be noticed before the next ping.
+        socket.allowHalfOpen = false;
+        http2.emit('connection', socket);
+      } else for (const listener of asHttp1) listener.call(http1, socket);
     };
     socket.on('readable', decide);
   });
