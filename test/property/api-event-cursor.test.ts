@@ -1,8 +1,8 @@
 // Cursors of watches: what goes in comes out, and nothing else is taken for one.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { decodeCursor, encodeCursor, type Place } from '../../../src/api/events/event-cursor.ts';
-import type { TreeId } from '../../../src/kernel/names.ts';
+import { decodeCursor, encodeCursor, type Place } from '../../src/api/events/event-cursor.ts';
+import type { TreeId } from '../../src/kernel/names.ts';
 
 const treeId = fc.stringMatching(/^[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}$/).map((text) => text as TreeId);
 const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
