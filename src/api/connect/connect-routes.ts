@@ -22,6 +22,7 @@ import type { Services } from '../services/create-services.ts';
 import { type AnyHandler, methodPath, SESSION_PATH, servedServices } from '../services/served-methods.ts';
 import type { ServingSessions } from '../serving-sessions.ts';
 import { MESSAGE_BYTES_MAX } from '../transport-limits.ts';
+import { FRAMES_TAKEN } from './arriving-body.ts';
 import { bodyForm, checkedBody } from './checked-body.ts';
 import { connectError } from './connect-error.ts';
 import { CUT_STREAM } from './cut-stream.ts';
@@ -79,8 +80,9 @@ function addRoutes(router: ConnectRouter, { services, sessions, log, observer = 
   }
   router.rpc(ReservationService.method.session, (requests, context) => {
     const observed = observer.call(SESSION_PATH, readerOf(context.requestHeader));
-    const deps = { sessions, observer, observed, cut: context.values.get(CUT_STREAM) };
-    return bridgeSession(deps, context.values.get(ACTOR), requests, context.signal);
+    const { values } = context;
+    const deps = { sessions, observer, observed, cut: values.get(CUT_STREAM), framesTaken: values.get(FRAMES_TAKEN) };
+    return bridgeSession(deps, values.get(ACTOR), requests, context.signal);
   });
 }
 

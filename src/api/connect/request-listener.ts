@@ -1,11 +1,15 @@
 // Routes an HTTP request to Connect, to the probes, or to whatever app serves beside them. Not connect-node's own adapter:
 // that one throws into the server for a request without an authority, and prints to the console.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { createContextValues } from '@connectrpc/connect';
 import type { UniversalHandlerFn } from '@connectrpc/connect/protocol';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
+import type { AnswerWatch, OutgoingCall } from '../answer-watch.ts';
 import type { ApiLog } from '../api-log.ts';
+import type { Arrivals } from '../arrivals.ts';
+import { SESSION_PATH } from '../services/served-methods.ts';
+import { arrivingRequest } from './arriving-body.ts';
 import { CUT_STREAM, cutStream } from './cut-stream.ts';
 import { foreignRequest } from './foreign-request.ts';
 
@@ -27,6 +31,9 @@ export interface Routing {
   readonly log: ApiLog;
   /** Whether requests that name another host or come from a page of another site are refused. */
   readonly localOnly: boolean;
+  /** Bound what comes in and what goes out. */
+  readonly arrivals: Arrivals;
+  readonly answers: AnswerWatch;
 }
 
 function sendText(response: HttpResponse, code: number, text: string): void {
@@ -45,15 +52,35 @@ function serveProbe(request: HttpRequest, response: HttpResponse, path: string, 
   return true;
 }
 
+const isSession = (path: string): boolean => path === `/${SESSION_PATH}`;
+
+function outgoing(response: HttpResponse, path: string): OutgoingCall {
+  return {
+    unary: !isSession(path),
+    hasBegun: () => response.headersSent,
+    hasLeft: () => response.writableFinished,
+    unreadBytes: () => response.writableLength,
+    // Over HTTP/1.1 the rest of a request has a time-out of its own.
+    close: () => {
+      if ('stream' in response) response.stream.close(constants.NGHTTP2_NO_ERROR);
+    },
+    cut: () => cutStream(response),
+  };
+}
+
 /** The listener for `request` events. */
-export function createRequestListener({ routes, isServing, serveOther, log, localOnly }: Routing) {
+export function createRequestListener(routing: Routing) {
+  const { routes, isServing, serveOther, log, localOnly, arrivals, answers } = routing;
   const serve = async (request: HttpRequest, response: HttpResponse): Promise<void> => {
+    const path = (request.url ?? '').split('?', 1)[0] ?? '';
+    const call = outgoing(response, path);
+    answers.opened(call);
+    response.once('close', () => answers.closed(call));
     const foreign = localOnly ? foreignRequest(request.headers) : undefined;
     if (foreign !== undefined) {
       sendText(response, 403, foreign);
       return;
     }
-    const path = (request.url ?? '').split('?', 1)[0] ?? '';
     const handler = routes.get(path);
     if (handler === undefined) {
       if (serveProbe(request, response, path, isServing) || serveOther(request, response, path)) return;
@@ -61,7 +88,13 @@ export function createRequestListener({ routes, isServing, serveOther, log, loca
       return;
     }
     const values = createContextValues().set(CUT_STREAM, () => cutStream(response));
-    const universal = await handler(universalRequestFromNodeRequest(request, response, undefined, values));
+    const arriving = arrivingRequest(universalRequestFromNodeRequest(request, response, undefined, values), {
+      arrivals,
+      isStream: isSession(path),
+      cut: call.cut,
+    });
+    response.once('close', arriving.over);
+    const universal = await handler(arriving.request);
     await universalResponseToNodeResponse(universal, response);
   };
   return (request: HttpRequest, response: HttpResponse): void => {

@@ -4,11 +4,13 @@ import { Server, ServerCredentials, type ServerOptions, type ServiceDefinition }
 import type { ApiLog } from '../api-log.ts';
 import type { ApiObserver } from '../api-observer.ts';
 import type { Authenticate } from '../auth/authenticator.ts';
+import { ConnectionBound } from '../connection-bound.ts';
 import { PortInUseError, type RunningServer } from '../running-server.ts';
 import type { Services } from '../services/create-services.ts';
 import { SESSION_METHOD, type ServedService, servedServices } from '../services/served-methods.ts';
 import { ServingSessions } from '../serving-sessions.ts';
 import { SESSION_LIMITS, type SessionLimits } from '../session/session-limits.ts';
+import { TRANSPORT_LIMITS, type TransportLimits } from '../transport-bounds.ts';
 import {
   CONNECTION_AGE_GRACE_MS,
   CONNECTION_AGE_MS,
@@ -17,6 +19,7 @@ import {
   MESSAGE_BYTES_MAX,
   STREAMS_PER_CONNECTION_MAX,
 } from '../transport-limits.ts';
+import { guardStreams } from './guard-streams.ts';
 import { serveHealth } from './health.ts';
 import { serveReflection } from './reflection.ts';
 import { sessionCall } from './session-call.ts';
@@ -36,6 +39,8 @@ export interface GrpcServerOptions {
   readonly observer?: ApiObserver | undefined;
   /** Bounds of Sessions. Default: SESSION_LIMITS. */
   readonly sessionLimits?: SessionLimits;
+  /** Bounds of what peers may do. Default: TRANSPORT_LIMITS. */
+  readonly limits?: TransportLimits;
 }
 
 const SERVER_OPTIONS: ServerOptions = {
@@ -124,6 +129,8 @@ function shutDown(server: Server, graceMs: number, log: ApiLog): Promise<void> {
 export async function startGrpcServer(options: GrpcServerOptions): Promise<RunningServer> {
   const { host, services, log } = options;
   const server = new Server(SERVER_OPTIONS);
+  const limits = options.limits ?? TRANSPORT_LIMITS;
+  guardStreams(server, limits, new ConnectionBound(limits.connectionsMax, log));
   const streams = new TrackedStreams();
   const sessions = new ServingSessions(services, options.sessionLimits ?? SESSION_LIMITS);
   for (const served of servedServices(services)) addService(server, served, sessions, options);

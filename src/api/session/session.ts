@@ -25,6 +25,7 @@ import { RESERVATION_CALLS, reservationAnswer } from '../services/reservation-ca
 import type { CommandOrigin } from '../validate/reservation-commands.ts';
 import { type ReadyResult, resultFrame } from './result-frame.ts';
 import type { SessionLimits } from './session-limits.ts';
+import type { UnreadResults } from './unread-results.ts';
 
 /** The transport under a Session. */
 export interface SessionSink {
@@ -45,6 +46,8 @@ export interface SessionDeps {
   readonly log: ApiLog;
   /** Default: nobody. */
   readonly observer?: ApiObserver | undefined;
+  /** What all Sessions hold together. Default: not counted. */
+  readonly unread?: UnreadResults | undefined;
 }
 
 type CallName = keyof typeof RESERVATION_CALLS;
@@ -154,6 +157,11 @@ export class Session {
     this.#flush();
   }
 
+  /** Too much waits here for peers that do not read, and most of it for this one: ends it. */
+  giveUp(): void {
+    this.#stalled();
+  }
+
   // `done`, if given, is called once for each command, when it is answered.
   #startAll(commands: readonly SessionCommand[], done: (() => void) | undefined): void {
     for (const { commandId, command } of commands) {
@@ -247,9 +255,17 @@ export class Session {
       if (!this.#sink.write(frame)) this.#block();
     }
     this.#ready = sent === this.#ready.length ? [] : this.#ready.slice(sent);
+    // Tells also when it has become nothing again; may end this Session.
+    this.#deps.unread?.set(this, this.#ready.length);
+    if (this.#hasEnded()) return;
     const isDone = this.#state === 'closing' && this.#awaitedIds.size === 0 && this.#ready.length === 0;
     if (isDone) this.#end(this.#endStatus, this.#patienceMs());
     else this.#balance();
+  }
+
+  // Asked again where the state may have changed meanwhile.
+  #hasEnded(): boolean {
+    return this.#state === 'ended';
   }
 
   #block(): void {
@@ -304,6 +320,7 @@ export class Session {
   #release(): void {
     this.#state = 'ended';
     this.#ready = [];
+    this.#deps.unread?.set(this, 0);
     clearTimeout(this.#ageTimer);
     this.#unwatch();
   }
