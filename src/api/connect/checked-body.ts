@@ -76,7 +76,10 @@ async function unwrapped(bytes: Buffer, { isEnveloped, isGzip }: BodyForm): Prom
   if (bytes.length < ENVELOPE_BYTES || bytes.readUInt32BE(1) !== bytes.length - ENVELOPE_BYTES) return undefined;
   const message = bytes.subarray(ENVELOPE_BYTES);
   if (bytes[0] === 0) return message;
-  return bytes[0] === 1 && isGzip ? compressionGzip.decompress(message, MESSAGE_BYTES_MAX) : undefined;
+  if (bytes[0] !== 1) return undefined;
+  // Connect, as the specification has it, would call it internal.
+  if (!isGzip) throw new Error('marked as compressed, without a word of how');
+  return compressionGzip.decompress(message, MESSAGE_BYTES_MAX);
 }
 
 function binaryRefusal(message: Uint8Array, desc: DescMessage): ApiRefusal | undefined {

@@ -21,22 +21,29 @@ export function switchProtocols(http1: Http1Server, http2: Http2Server): () => v
     if (undecided.size > UNDECIDED_MAX) oldest?.destroy();
     const onTimeout = () => socket.destroy();
     const onError = () => socket.destroy();
+    // It went without a word: nothing else would close this side.
+    const onEnd = () => socket.destroy();
     socket.setTimeout(HEADERS_TIMEOUT_MS, onTimeout);
     socket.on('error', onError);
+    socket.on('end', onEnd);
     socket.once('close', () => undecided.delete(socket));
+    // What came so far. It is put back once, when it is known: whatever is put back is at once readable again.
+    let bytes = Buffer.alloc(0);
     const decide = () => {
-      const bytes: Buffer | null = socket.read();
-      if (bytes === null) return;
+      const more: Buffer | null = socket.read();
+      if (more === null) return;
+      bytes = Buffer.concat([bytes, more]);
       const matching = Math.min(bytes.length, PREFACE.length);
       const isPreface = bytes.subarray(0, matching).equals(PREFACE.subarray(0, matching));
-      socket.unshift(bytes);
       // Half a preface: the rest is on its way, or the time runs out.
       if (isPreface && bytes.length < PREFACE.length) return;
       socket.off('readable', decide);
       socket.off('error', onError);
+      socket.off('end', onEnd);
       socket.setTimeout(0);
       socket.off('timeout', onTimeout);
       undecided.delete(socket);
+      socket.unshift(bytes);
       if (isPreface) {
         // HTTP/1.1 lets a client close its side and still answers; a peer of HTTP/2 that does so is gone, and its connection,
         // which nothing would close otherwise, goes with it.

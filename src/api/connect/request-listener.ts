@@ -3,13 +3,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { createContextValues } from '@connectrpc/connect';
-import type { UniversalHandlerFn } from '@connectrpc/connect/protocol';
+import type { UniversalHandlerFn, UniversalServerRequest } from '@connectrpc/connect/protocol';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
+import { Code } from '../../gen/google/rpc/code_pb.ts';
 import type { AnswerWatch, OutgoingCall } from '../answer-watch.ts';
 import type { ApiLog } from '../api-log.ts';
 import type { Arrivals } from '../arrivals.ts';
+import type { CallStatus } from '../errors/call-status.ts';
 import { SESSION_PATH } from '../services/served-methods.ts';
-import { arrivingRequest } from './arriving-body.ts';
+import { ArrivingBody, countFrames, firstBytes } from './arriving-body.ts';
 import { CUT_STREAM, cutStream } from './cut-stream.ts';
 import { foreignRequest } from './foreign-request.ts';
 
@@ -68,9 +70,41 @@ function outgoing(response: HttpResponse, path: string): OutgoingCall {
   };
 }
 
+const isOver = (response: HttpResponse): boolean =>
+  response.writableEnded || ('stream' in response ? response.stream.closed : response.destroyed);
+
+// Before anything is handled, so in no protocol's words but HTTP's. Refused: the client may send it again as it is.
+function turnAway(response: HttpResponse, status: CallStatus): void {
+  if (response.headersSent) cutStream(response);
+  else if (status.code === Code.DEADLINE_EXCEEDED) sendText(response, 408, status.message);
+  else if ('stream' in response) response.stream.close(constants.NGHTTP2_REFUSED_STREAM);
+  else sendText(response, 503, status.message);
+}
+
 /** The listener for `request` events. */
 export function createRequestListener(routing: Routing) {
   const { routes, isServing, serveOther, log, localOnly, arrivals, answers } = routing;
+  // Undefined: it went, or was turned away, before there was anything to handle.
+  const universalRequest = async (
+    request: HttpRequest,
+    response: HttpResponse,
+    path: string,
+    cut: () => void,
+  ): Promise<UniversalServerRequest | undefined> => {
+    const values = createContextValues().set(CUT_STREAM, cut);
+    const counted = isSession(path)
+      ? countFrames(arrivals, values, cut)
+      : new ArrivingBody(arrivals, (status) => turnAway(response, status));
+    response.once('close', () => counted.over());
+    // What opens a request and says no more costs little until here, and much from here on.
+    if (!isSession(path)) await firstBytes(request, response);
+    if (isOver(response)) return undefined;
+    const universal = universalRequestFromNodeRequest(request, response, undefined, values);
+    const { body } = universal;
+    // Always so for requests that come from Node.
+    const isBytes = typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
+    return isBytes ? { ...universal, body: counted.read(body) } : universal;
+  };
   const serve = async (request: HttpRequest, response: HttpResponse): Promise<void> => {
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     const call = outgoing(response, path);
@@ -87,15 +121,8 @@ export function createRequestListener(routing: Routing) {
       sendText(response, 404, 'not found');
       return;
     }
-    const values = createContextValues().set(CUT_STREAM, () => cutStream(response));
-    const arriving = arrivingRequest(universalRequestFromNodeRequest(request, response, undefined, values), {
-      arrivals,
-      isStream: isSession(path),
-      cut: call.cut,
-    });
-    response.once('close', arriving.over);
-    const universal = await handler(arriving.request);
-    await universalResponseToNodeResponse(universal, response);
+    const universal = await universalRequest(request, response, path, call.cut);
+    if (universal !== undefined) await universalResponseToNodeResponse(await handler(universal), response);
   };
   return (request: HttpRequest, response: HttpResponse): void => {
     serve(request, response).catch((cause: unknown) => {

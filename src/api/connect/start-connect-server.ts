@@ -68,13 +68,19 @@ function listen(server: Http1Server, host: string, port: number): Promise<number
 // A quarter of the places is for HTTP/1.1, and for who has not said yet what it is.
 const HTTP2_SHARE = 3 / 4;
 
-function boundConnections(http1: Http1Server, http2: Http2Server, max: number, log: ApiLog): ConnectionBound {
-  const connections = new ConnectionBound(Math.ceil(max * HTTP2_SHARE), log);
+function boundConnections(
+  http1: Http1Server,
+  http2: Http2Server,
+  limits: TransportLimits,
+  log: ApiLog,
+): ConnectionBound {
+  const { connectionsMax } = limits;
+  const connections = new ConnectionBound(Math.ceil(connectionsMax * HTTP2_SHARE), log);
   http2.on('session', (session) => {
     connections.opened(session);
-    keepAlive(session);
+    keepAlive(session, limits);
   });
-  http1.maxConnections = max;
+  http1.maxConnections = connectionsMax;
   // All places are taken: those that only wait for another request make room.
   http1.on('drop', () => http1.closeIdleConnections());
   return connections;
@@ -115,7 +121,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
       answers: new AnswerWatch(limits.answers),
     }),
   );
-  const connections = boundConnections(http1, http2, limits.connectionsMax, log);
+  const connections = boundConnections(http1, http2, limits, log);
   const closeUndecided = switchProtocols(http1, http2);
   const port = await listen(http1, host, options.port);
   const shutDown = (graceMs: number): Promise<void> =>
