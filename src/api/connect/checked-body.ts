@@ -4,6 +4,7 @@ import { type DescMessage, fromBinary } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { compressionGzip } from '@connectrpc/connect-node';
 import { type ApiRefusal, invalidFields, undecodable } from '../api-refusal.ts';
+import { isCrowdedJson, isCrowdedMessage } from '../crowded-message.ts';
 import { MESSAGE_BYTES_MAX } from '../transport-limits.ts';
 import { jsonProblems } from './json-problems.ts';
 
@@ -83,6 +84,7 @@ async function unwrapped(bytes: Buffer, { isEnveloped, isGzip }: BodyForm): Prom
 }
 
 function binaryRefusal(message: Uint8Array, desc: DescMessage): ApiRefusal | undefined {
+  if (isCrowdedMessage(desc, message)) return undecodable();
   try {
     fromBinary(desc, message);
     return undefined;
@@ -93,6 +95,7 @@ function binaryRefusal(message: Uint8Array, desc: DescMessage): ApiRefusal | und
 }
 
 function jsonRefusal(message: Uint8Array, desc: DescMessage): ApiRefusal | undefined {
+  if (isCrowdedJson(message)) return undecodable();
   let text: string;
   try {
     // Not the forgiving decoder that Connect uses: it would store another text than was sent.

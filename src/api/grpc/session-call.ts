@@ -6,6 +6,7 @@ import { type SessionRequest, SessionRequestSchema } from '../../gen/budgetd/v1/
 import { Code } from '../../gen/google/rpc/code_pb.ts';
 import { NO_API_OBSERVER, type ObservedCall } from '../api-observer.ts';
 import { isRefusal, undecodable } from '../api-refusal.ts';
+import { isCrowdedMessage } from '../crowded-message.ts';
 import type { CallStatus } from '../errors/call-status.ts';
 import { refusalStatus } from '../errors/refusal-status.ts';
 import { SESSION_PATH } from '../services/served-methods.ts';
@@ -55,6 +56,7 @@ function sinkOf(call: SessionStream, observed: ObservedCall): SessionSink {
 }
 
 function decode(bytes: Buffer): SessionRequest | undefined {
+  if (isCrowdedMessage(SessionRequestSchema, bytes)) return undefined;
   try {
     return fromBinary(SessionRequestSchema, bytes);
   } catch {
