@@ -1,13 +1,16 @@
 // The body of a request while it arrives: counted as it is read, and broken off where it may not go on. Stands before everything
 // that reads bodies, so that the handler answers with the status of the cut, in whatever protocol the request came.
 import { type ContextValues, createContextKey } from '@connectrpc/connect';
+import { Code } from '../../gen/google/rpc/code_pb.ts';
 import type { Arrival, Arrivals } from '../arrivals.ts';
-import type { CallStatus } from '../errors/call-status.ts';
+import { bareStatus, type CallStatus } from '../errors/call-status.ts';
 import { connectError } from './connect-error.ts';
 import type { HttpRequest, HttpResponse } from './request-listener.ts';
 
 /** Tells that the frames of a stream that have come so far are taken. Default: does nothing, for a unary call. */
 export const FRAMES_TAKEN = createContextKey<() => void>(() => undefined);
+
+const RESET = bareStatus(Code.CANCELLED, 'the request was reset before its end');
 
 /** Resolves when the first bytes of a body are there, or that there are none, or when the call is over. */
 export function firstBytes(request: HttpRequest, response: HttpResponse): Promise<void> {
@@ -31,13 +34,15 @@ export interface CountedBody {
 export class ArrivingBody implements CountedBody {
   readonly #arrival: Arrival;
   readonly #broken: Promise<never>;
+  readonly #request: HttpRequest;
   #isRead = false;
 
   /** `turnAway` is called where the request may not go on and nobody reads its body yet or any more. */
-  constructor(arrivals: Arrivals, turnAway: (status: CallStatus) => void) {
+  constructor(request: HttpRequest, arrivals: Arrivals, turnAway: (status: CallStatus) => void) {
     const { promise, reject } = Promise.withResolvers<never>();
     // Where nobody waits for more of the body, nobody hears of it.
     promise.catch(() => undefined);
+    this.#request = request;
     this.#broken = promise;
     this.#arrival = arrivals.request((status) => {
       if (this.#isRead) reject(connectError(status));
@@ -54,7 +59,11 @@ export class ArrivingBody implements CountedBody {
         isWaiting = true;
         const next = await Promise.race([chunks.next(), this.#broken]);
         isWaiting = false;
-        if (next.done === true) return;
+        if (next.done === true) {
+          // A reset ends the body too, and what has come so far would be carried out.
+          if (this.#request.aborted) throw connectError(RESET);
+          return;
+        }
         this.#arrival.add(next.value.length);
         yield next.value;
       }

@@ -94,7 +94,7 @@ export function createRequestListener(routing: Routing) {
     const values = createContextValues().set(CUT_STREAM, cut);
     const counted = isSession(path)
       ? countFrames(arrivals, values, cut)
-      : new ArrivingBody(arrivals, (status) => turnAway(response, status));
+      : new ArrivingBody(request, arrivals, (status) => turnAway(response, status));
     response.once('close', () => counted.over());
     // What opens a request and says no more costs little until here, and much from here on.
     if (!isSession(path)) await firstBytes(request, response);

@@ -91,6 +91,16 @@ function watch(stream: ServerHttp2Stream, path: string, { arrivals: arriving, an
   stream.on('data', (chunk: Buffer) => arrival.add(chunk.length));
   if (!isSession) stream.once('end', () => arrival.end());
   stream.once('close', () => arrival.end());
+  endOnlyWhole(stream);
+}
+
+// A reset ends the reading side too, and grpc-js would carry out what has come so far as if the client had ended it.
+function endOnlyWhole(stream: ServerHttp2Stream): void {
+  const atEnd = stream.listeners('end') as (() => void)[];
+  stream.removeAllListeners('end');
+  stream.once('end', () => {
+    if (!stream.closed) for (const listener of atEnd) listener.call(stream);
+  });
 }
 
 /** Answers a stream whose request goes no further, past grpc-js, which sees it as cancelled. */
