@@ -1,53 +1,21 @@
-// Load by unary calls over plain HTTP/2: a grpc-js client would be the bottleneck before the server is.
+// Load by unary calls, a number of them in flight at any moment.
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { type LoadPlan, type LoadReport, Meter } from './load.ts';
+import { callUnary } from './unary-call.ts';
 import { readReservationId, reserveRequest, settleRequest } from './wire.ts';
-
-const SERVICE = '/budgetd.v1.ReservationService';
-const FRAME_HEADER_BYTES = 5;
-
-interface Reply {
-  readonly ok: boolean;
-  readonly body: Buffer;
-}
-
-function call(session: ClientHttp2Session, method: string, request: Uint8Array): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const stream = session.request({
-      ':method': 'POST',
-      ':path': `${SERVICE}/${method}`,
-      'content-type': 'application/grpc',
-      te: 'trailers',
-    });
-    const chunks: Buffer[] = [];
-    let status = '';
-    stream.on('response', (headers) => {
-      status = String(headers['grpc-status'] ?? status);
-    });
-    stream.on('trailers', (trailers) => {
-      status = String(trailers['grpc-status'] ?? status);
-    });
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-    stream.on('error', reject);
-    stream.on('end', () => resolve({ ok: status === '0', body: Buffer.concat(chunks).subarray(FRAME_HEADER_BYTES) }));
-    const header = Buffer.alloc(FRAME_HEADER_BYTES);
-    header.writeUInt32BE(request.byteLength, 1);
-    stream.end(Buffer.concat([header, request]));
-  });
-}
 
 async function worker(session: ClientHttp2Session, plan: LoadPlan, meter: Meter, no: number): Promise<void> {
   for (let i = 0; !meter.over; i++) {
     const budget = plan.budgets[(no + i * plan.inFlight) % plan.budgets.length] as string;
     let sentMs = performance.now();
     meter.sent += 1;
-    const reserved = await call(session, 'Reserve', reserveRequest(budget, `${plan.keyPrefix}-${no}-${i}`, 1));
-    meter.answer(sentMs, reserved.ok, plan.mode === 'reserve');
-    if (plan.mode === 'reserve' || !reserved.ok) continue;
+    const reserved = await callUnary(session, 'Reserve', reserveRequest(budget, `${plan.keyPrefix}-${no}-${i}`, 1));
+    meter.answer(sentMs, reserved.refusal, plan.mode === 'reserve');
+    if (plan.mode === 'reserve' || reserved.refusal !== undefined) continue;
     sentMs = performance.now();
     meter.sent += 1;
-    const settled = await call(session, 'Settle', settleRequest(readReservationId(reserved.body), 's', 1));
-    meter.answer(sentMs, settled.ok, true);
+    const settled = await callUnary(session, 'Settle', settleRequest(readReservationId(reserved.body), 's', 1));
+    meter.answer(sentMs, settled.refusal, true);
   }
 }
 

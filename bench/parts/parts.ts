@@ -1,6 +1,7 @@
 // Every part of the bench, in the order in which they run.
 
 import { duePart } from './due.ts';
+import { hostilePart } from './hostile.ts';
 import { alonePart, hotPart, spreadPart, yardstickPart } from './hot-tree.ts';
 import { largePart } from './large.ts';
 import type { Part } from './part.ts';
@@ -13,6 +14,7 @@ export const PARTS: readonly Part[] = [
   alonePart,
   spreadPart,
   duePart,
+  hostilePart,
   largePart,
   telemetryCostPart,
 ];
