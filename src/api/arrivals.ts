@@ -56,6 +56,7 @@ interface Entry {
   readonly sinceMs: number;
   readonly cut: (status: CallStatus) => void;
   bytes: number;
+  isOver: boolean;
 }
 
 /** See the head of this file. */
@@ -73,7 +74,7 @@ export class Arrivals {
 
   /** A unary request begins. `cut` is called at most once, where it may not go on, and ends it. */
   request(cut: (status: CallStatus) => void): Arrival {
-    const entry: Entry = { sinceMs: performance.now(), cut, bytes: 0 };
+    const entry: Entry = { sinceMs: performance.now(), cut, bytes: 0, isOver: false };
     this.#timed.add(entry);
     this.#timer ??= setInterval(() => this.#check(), this.#limits.checkMs).unref();
     const [oldest] = this.#timed;
@@ -83,26 +84,20 @@ export class Arrivals {
 
   /** A stream of frames begins, which may last; only what it holds is bounded. */
   stream(cut: (status: CallStatus) => void): Arrival {
-    return this.#arrival({ sinceMs: 0, cut, bytes: 0 });
+    return this.#arrival({ sinceMs: 0, cut, bytes: 0, isOver: false });
   }
 
   #arrival(entry: Entry): Arrival {
-    let ended = false;
     return {
-      add: (bytes) => {
-        if (!ended) this.#add(entry, bytes);
-      },
-      take: (bytes) => {
-        if (!ended) this.#take(entry, bytes);
-      },
-      end: () => {
-        ended = true;
-        this.#end(entry);
-      },
+      add: (bytes) => this.#add(entry, bytes),
+      take: (bytes) => this.#take(entry, bytes),
+      end: () => this.#end(entry),
     };
   }
 
   #add(entry: Entry, bytes: number): void {
+    // Of one that was cut, bytes may still come.
+    if (entry.isOver) return;
     if (entry.bytes === 0) this.#holding.add(entry);
     entry.bytes += bytes;
     this.#bytes += bytes;
@@ -117,6 +112,7 @@ export class Arrivals {
   }
 
   #end(entry: Entry): void {
+    entry.isOver = true;
     this.#take(entry, entry.bytes);
     this.#timed.delete(entry);
     if (this.#timed.size > 0) return;

@@ -76,7 +76,7 @@ function open(limits = {}) {
   const log = { error: (fields: object) => faults.push(fields), warn: () => undefined };
   const services = createServices({ coordinator, reads: new FakeReads(), log, version: '0', databaseKind: 'external' });
   const sink = new FakeSink();
-  const bounds = { commandsMax: 8_192, ageMs: 3_600_000, stallMs: 3_600_000, flushMs: 1_000, ...limits };
+  const bounds = { commandsMax: 8_192, ageMs: 3_600_000, stallMs: 3_600_000, restMs: 100, flushMs: 1_000, ...limits };
   const session = services.openSession(ANONYMOUS, sink, bounds);
   const receive = (...commands: CommandInit[]) => session.receive(create(SessionRequestSchema, { commands }));
   return { coordinator, faults, sink, session, receive };
