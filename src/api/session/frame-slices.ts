@@ -1,19 +1,29 @@
-// Takes the commands of large frames in slices, a turn of the event loop each, so that others are read between them: a full frame
-// taken at once keeps everybody waiting for 40 ms, and a Session that floods sends nothing else.
+// Takes the commands of large frames in slices, one slice of one Session in a turn of the event loop, so that others are read
+// between them: a full frame taken at once keeps everybody waiting for 40 ms, and Sessions that flood send nothing else.
 import type { SessionCommand } from '../../gen/budgetd/v1/reservation_pb.ts';
 
-/** Commands taken in one turn: about 4 ms, and twice what a batch decides. */
-const SLICE_COUNT = 512;
+/** Commands taken in one turn: as many as a batch decides, about 2 ms. */
+const SLICE_COUNT = 256;
 
 interface Slice {
   readonly commands: readonly SessionCommand[];
   readonly start: (commands: readonly SessionCommand[]) => void;
 }
 
-/** See the head of this file. */
+// Of all Sessions, those whose next slice is due, in turns.
+const due: FrameSlices[] = [];
+
+function nextTurn(): void {
+  due.shift()?.next();
+  if (due.length > 0) setImmediate(nextTurn);
+}
+
+/** The slices of one Session. */
 export class FrameSlices {
   #waiting: Slice[] = [];
   #pendingCount = 0;
+  #isDue = false;
+  #isHeld = false;
   readonly #taken: () => void;
 
   /** `taken` is called after each slice that was started in a later turn than its frame came. */
@@ -29,7 +39,7 @@ export class FrameSlices {
   /** Starts the first slice of a frame at once, the others after it; all of it after the frames before. */
   take(commands: readonly SessionCommand[], start: Slice['start']): void {
     let at = 0;
-    if (this.#waiting.length === 0) {
+    if (this.#waiting.length === 0 && !this.#isHeld) {
       at = SLICE_COUNT;
       start(commands.length <= SLICE_COUNT ? commands : commands.slice(0, SLICE_COUNT));
     }
@@ -37,8 +47,19 @@ export class FrameSlices {
       const slice = commands.slice(at, at + SLICE_COUNT);
       this.#waiting.push({ commands: slice, start });
       this.#pendingCount += slice.length;
-      if (this.#waiting.length === 1) setImmediate(() => this.#next());
     }
+    this.#schedule();
+  }
+
+  /** Starts nothing until `resume`. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  /** Goes on. */
+  resume(): void {
+    this.#isHeld = false;
+    this.#schedule();
   }
 
   /** Forgets what is not started. */
@@ -47,15 +68,22 @@ export class FrameSlices {
     this.#pendingCount = 0;
   }
 
-  #next(): void {
-    const [slice] = this.#waiting;
+  /** Its turn: starts one slice. */
+  next(): void {
+    this.#isDue = false;
+    if (this.#isHeld) return;
+    const slice = this.#waiting.shift();
     if (slice === undefined) return;
-    slice.start(slice.commands);
-    // It may have ended with what it started.
-    if (this.#waiting[0] !== slice) return;
-    this.#waiting.shift();
     this.#pendingCount -= slice.commands.length;
-    if (this.#waiting.length > 0) setImmediate(() => this.#next());
+    slice.start(slice.commands);
+    this.#schedule();
     this.#taken();
+  }
+
+  #schedule(): void {
+    if (this.#isDue || this.#isHeld || this.#waiting.length === 0) return;
+    this.#isDue = true;
+    due.push(this);
+    if (due.length === 1) setImmediate(nextTurn);
   }
 }

@@ -305,8 +305,10 @@ export class Session {
 
   // A client that is refused for overload and goes on at once would keep the service busy with refusals alone.
   #rest(): void {
+    this.#slices.hold();
     this.#restTimer ??= setTimeout(() => {
       this.#restTimer = undefined;
+      this.#slices.resume();
       this.#balance();
     }, this.#limits.restMs).unref();
   }

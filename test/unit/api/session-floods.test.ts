@@ -69,16 +69,28 @@ afterEach(() => {
 describe('a large frame', () => {
   it('is started in slices, a turn each, in order, before the frame after it', async () => {
     const { session, receive } = open();
-    receive(1_100);
+    receive(600);
     receive(1, 5_000);
+    expect(coordinator.commands).toHaveLength(256);
+    await nextImmediate();
     expect(coordinator.commands).toHaveLength(512);
     await nextImmediate();
-    expect(coordinator.commands).toHaveLength(1_024);
     await nextImmediate();
-    await nextImmediate();
-    expect(coordinator.commands).toHaveLength(1_101);
+    expect(coordinator.commands).toHaveLength(601);
     expect(coordinator.commands.at(-1)).toMatchObject({ kind: 'Reserve' });
     session.cancel();
+  });
+
+  it('does not keep another Session from its turn', async () => {
+    const large = open();
+    const small = open();
+    large.receive(4_096);
+    small.receive(300, 9_000);
+    await nextImmediate();
+    await nextImmediate();
+    expect(coordinator.commands).toHaveLength(256 + 256 + 256 + 44);
+    large.session.cancel();
+    small.session.cancel();
   });
 
   it('is finished after a half-close, and its rest is dropped after a cancel', async () => {
@@ -92,7 +104,7 @@ describe('a large frame', () => {
     second.session.cancel();
     await nextImmediate();
     await nextImmediate();
-    expect(coordinator.commands).toHaveLength(1_100 + 512);
+    expect(coordinator.commands).toHaveLength(1_100 + 256);
   });
 });
 
@@ -104,8 +116,18 @@ it('a Session that is refused for overload is not read from for a while', async 
   await nextImmediate();
   await nextImmediate();
   expect(sink).toMatchObject({ frameCount: 1, reading: false });
+  const before = coordinator.commands.length;
+  // Was on its way already: it waits too.
+  receive(300, 2);
+  await nextImmediate();
+  await nextImmediate();
+  expect(coordinator.commands).toHaveLength(before);
+  coordinator.answer = succeed;
   vi.advanceTimersByTime(SESSION_LIMITS.restMs);
   expect(sink.reading).toBe(true);
+  await nextImmediate();
+  await nextImmediate();
+  expect(coordinator.commands).toHaveLength(before + 300);
   session.cancel();
 });
 
