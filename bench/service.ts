@@ -1,5 +1,6 @@
 // A service in a process of its own, on a database of the bench's choice, and what it left in the database.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   create,
@@ -18,6 +19,8 @@ export interface BenchService {
   readonly pid: number;
   /** Resident memory, in MB. */
   residentMb(): Promise<number>;
+  /** Processor time that it has used, in seconds. */
+  cpuSeconds(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -39,6 +42,7 @@ export async function startBenchService(databaseUrl: string, env: Record<string,
     address,
     pid: child.pid ?? 0,
     residentMb: () => residentMb(child.pid ?? 0),
+    cpuSeconds: () => cpuSeconds(child.pid ?? 0),
     stop: () => stop(child),
   };
 }
@@ -104,8 +108,17 @@ function addressOf(child: ChildProcess): Promise<string> {
   });
 }
 
+/** Linux counts processor time in hundredths of a second. */
+const TICKS_PER_SECOND = 100;
+
+async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // Behind the name, which may have spaces: fields 14 and 15 are the times in user and in system mode.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
 async function residentMb(pid: number): Promise<number> {
-  const { readFile } = await import('node:fs/promises');
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1_024);
 }

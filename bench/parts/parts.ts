@@ -5,6 +5,7 @@ import { hostilePart } from './hostile.ts';
 import { alonePart, hotPart, spreadPart, yardstickPart } from './hot-tree.ts';
 import { largePart } from './large.ts';
 import type { Part } from './part.ts';
+import { soakPart } from './soak.ts';
 import { telemetryCostPart } from './telemetry-cost.ts';
 
 /** See each part's own words. */
@@ -17,4 +18,5 @@ export const PARTS: readonly Part[] = [
   hostilePart,
   largePart,
   telemetryCostPart,
+  soakPart,
 ];
