@@ -5,7 +5,7 @@ import { type ClientHttp2Session, connect } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BudgetService } from '../../src/gen/budgetd/v1/budget_pb.ts';
 import { type LoadReport, type PacedReport, refusalsText } from '../load/load.ts';
-import { runLoad, runPacedLoad } from '../load/run-load.ts';
+import { runLoadBehind, runPacedLoad } from '../load/run-load.ts';
 import { type BenchService, callOnce, countRows, startBenchService } from '../service.ts';
 import { createTree, leafOf } from './hot-tree.ts';
 import type { Figure, Part } from './part.ts';
@@ -14,7 +14,7 @@ import type { Figure, Part } from './part.ts';
 const OTHERS = 10;
 const OTHERS_PER_SECOND = 200;
 
-/** The flood: twice as many commands in flight as may wait in the service, or as many calls as one connection takes. */
+/** The flood, from generators that leave the processor to all others: twice as many commands in flight as may wait in the service, or as many calls as one connection takes. */
 const FLOOD_SESSIONS = 8;
 const FLOOD_COMMANDS = 65_536;
 const FLOOD_CALLS = 1_024;
@@ -53,7 +53,7 @@ function othersFigure(name: string, report: PacedReport, quiet?: PacedReport): F
 }
 
 function flood(kind: 'session' | 'unary', address: string, countMs: number): Promise<LoadReport> {
-  return runLoad(kind, {
+  return runLoadBehind(kind, {
     address,
     budgets: [FLOOD],
     inFlight: kind === 'session' ? FLOOD_COMMANDS : FLOOD_CALLS,
