@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BudgetService } from '../../src/gen/budgetd/v1/budget_pb.ts';
+import { HeapProbe, inspected } from '../heap-probe.ts';
 import { type LoadReport, type PacedReport, refusalsText } from '../load/load.ts';
 import { runLoadBehind, runPacedLoad } from '../load/run-load.ts';
 import { type BenchService, callOnce, countRows, startBenchService } from '../service.ts';
@@ -66,18 +67,25 @@ function flood(kind: 'session' | 'unary', address: string, countMs: number): Pro
   });
 }
 
-async function duringFlood(
-  kind: 'session' | 'unary',
-  service: BenchService,
-  databaseUrl: string,
-  countMs: number,
-  quiet: PacedReport,
-): Promise<readonly Figure[]> {
+interface World {
+  readonly databaseUrl: string;
+  readonly service: BenchService;
+  readonly probe: HeapProbe;
+  readonly countMs: number;
+  readonly quiet: PacedReport;
+}
+
+async function memory({ service, probe }: World): Promise<string> {
+  return `${await service.residentMb()} MB (heap after a collection ${(await probe.usedMb()).toFixed(0)} MB)`;
+}
+
+async function duringFlood(kind: 'session' | 'unary', world: World): Promise<readonly Figure[]> {
+  const { service, databaseUrl, countMs, quiet } = world;
   const { address } = service;
   const rowsBefore = await countRows(databaseUrl);
-  const residentBeforeMb = await service.residentMb();
+  const before = await memory(world);
   const [flooded, report] = await Promise.all([flood(kind, address, countMs), callsOfOthers(address, countMs)]);
-  const residentMb = await service.residentMb();
+  const atItsEnd = `${await service.residentMb()} MB`;
   await sleep(SETTLE_MS);
   const rows = await countRows(databaseUrl);
   return [
@@ -93,8 +101,8 @@ async function duringFlood(
       name: `left by it and the others, ${kind}`,
       note:
         `${rows.entries - rowsBefore.entries} entries in ${rows.journalRows - rowsBefore.journalRows} journal rows, ` +
-        `${rows.keys - rowsBefore.keys} keys; resident ${residentBeforeMb} MB before, ${residentMb} MB at its end, ` +
-        `${await service.residentMb()} MB ${SETTLE_MS / 1_000} s later`,
+        `${rows.keys - rowsBefore.keys} keys; resident ${before} before, ${atItsEnd} at its end, ` +
+        `${await memory(world)} ${SETTLE_MS / 1_000} s later`,
     },
   ];
 }
@@ -109,7 +117,7 @@ async function idleConnections(address: string): Promise<readonly ClientHttp2Ses
   return connections;
 }
 
-async function besideIdle(service: BenchService, countMs: number, quiet: PacedReport): Promise<readonly Figure[]> {
+async function besideIdle({ service, countMs, quiet }: World): Promise<readonly Figure[]> {
   const beforeMb = await service.residentMb();
   const connections = await idleConnections(service.address);
   const openMb = await service.residentMb();
@@ -130,21 +138,26 @@ export const hostilePart: Part = {
   name: 'hostile',
   what: `one tenant floods while ${OTHERS} others make ${OTHERS_PER_SECOND} Reserve+Settle cycles a second; ratios are of 99th percentiles`,
   async run({ databaseUrl, countMs }) {
-    const service = await startBenchService(databaseUrl);
+    const inspector = await inspected();
+    const service = await startBenchService(databaseUrl, inspector.env);
     try {
       const { address } = service;
+      const probe = await HeapProbe.open(inspector.port);
       for (let no = 0; no < OTHERS; no += 1) await createTree(address, `other-${no}`);
       await callOnce(address, BudgetService.method.createBudget, {
         budget: { budget: FLOOD, limits: [{ amountMicros: FLOOD_MICROS }] },
         idempotencyKey: 'create',
       });
       const quiet = await callsOfOthers(address, countMs);
-      return [
+      const world = { databaseUrl, service, probe, countMs, quiet };
+      const figures = [
         othersFigure('others, quiet', quiet),
-        ...(await besideIdle(service, countMs, quiet)),
-        ...(await duringFlood('session', service, databaseUrl, countMs, quiet)),
-        ...(await duringFlood('unary', service, databaseUrl, countMs, quiet)),
+        ...(await besideIdle(world)),
+        ...(await duringFlood('session', world)),
+        ...(await duringFlood('unary', world)),
       ];
+      probe.close();
+      return figures;
     } finally {
       await service.stop();
     }

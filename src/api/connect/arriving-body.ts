@@ -5,7 +5,7 @@ import { Code } from '../../gen/google/rpc/code_pb.ts';
 import type { Arrival, Arrivals } from '../arrivals.ts';
 import { bareStatus, type CallStatus } from '../errors/call-status.ts';
 import { connectError } from './connect-error.ts';
-import type { HttpRequest, HttpResponse } from './request-listener.ts';
+import type { HttpRequest, HttpResponse } from './http-call.ts';
 
 /** Tells that the frames of a stream that have come so far are taken. Default: does nothing, for a unary call. */
 export const FRAMES_TAKEN = createContextKey<() => void>(() => undefined);

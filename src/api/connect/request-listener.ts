@@ -1,7 +1,6 @@
 // Routes an HTTP request to Connect, to the probes, or to whatever app serves beside them. Not connect-node's own adapter:
 // that one throws into the server for a request without an authority, and prints to the console.
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import { constants } from 'node:http2';
 import { createContextValues } from '@connectrpc/connect';
 import type { UniversalHandlerFn, UniversalServerRequest } from '@connectrpc/connect/protocol';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
@@ -14,12 +13,7 @@ import { SESSION_PATH } from '../services/served-methods.ts';
 import { ArrivingBody, countFrames, firstBytes } from './arriving-body.ts';
 import { CUT_STREAM, cutStream } from './cut-stream.ts';
 import { foreignRequest } from './foreign-request.ts';
-
-/** A request over HTTP/1.1 or HTTP/2. */
-export type HttpRequest = IncomingMessage | Http2ServerRequest;
-
-/** Its response. */
-export type HttpResponse = ServerResponse | Http2ServerResponse;
+import type { HttpRequest, HttpResponse } from './http-call.ts';
 
 /** Serves what is neither a method of the contract nor a probe: metrics, the console. False: there is no such thing. */
 export type ServeOther = (request: HttpRequest, response: HttpResponse, path: string) => boolean;
