@@ -1,10 +1,12 @@
-// The Sessions of one server: how many there may be, in all and of one caller, and their orderly end when the server stops.
+// The Sessions of one server: how many there may be, in all and of one caller, how many results they may hold together for peers
+// that do not read, and their orderly end when the server stops.
 import { type ApiRefusal, overloaded } from './api-refusal.ts';
 import type { Actor } from './auth/actor.ts';
 import type { Services } from './services/create-services.ts';
 import type { Session, SessionSink } from './session/session.ts';
 import type { SessionLimits } from './session/session-limits.ts';
-import { SESSIONS_MAX, SESSIONS_PER_CALLER_MAX, SESSIONS_RETRY_MS } from './transport-limits.ts';
+import { UnreadResults } from './session/unread-results.ts';
+import { SESSIONS_MAX, SESSIONS_PER_CALLER_MAX, SESSIONS_RETRY_MS, UNREAD_RESULTS_MAX } from './transport-limits.ts';
 
 /** Opens Sessions and keeps track of them. */
 export class ServingSessions {
@@ -13,9 +15,11 @@ export class ServingSessions {
   // With the name of the caller of each, and how many each caller has.
   readonly #open = new Map<Session, string>();
   readonly #counts = new Map<string, number>();
+  readonly #unread: UnreadResults;
   #stopping = false;
 
-  constructor(services: Services, limits: SessionLimits) {
+  constructor(services: Services, limits: SessionLimits, unreadResultsMax = UNREAD_RESULTS_MAX) {
+    this.#unread = new UnreadResults(unreadResultsMax);
     this.#services = services;
     this.#limits = limits;
   }
@@ -28,7 +32,7 @@ export class ServingSessions {
     if (count >= SESSIONS_PER_CALLER_MAX) {
       return overloaded('this token has too many sessions open here', SESSIONS_RETRY_MS);
     }
-    const session = this.#services.openSession(actor, sink, this.#limits);
+    const session = this.#services.openSession(actor, sink, this.#limits, this.#unread);
     this.#open.set(session, name);
     this.#counts.set(name, count + 1);
     if (this.#stopping) session.stop();

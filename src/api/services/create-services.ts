@@ -5,6 +5,7 @@ import type { ServerInfoService } from '../../gen/budgetd/v1/server_info_pb.ts';
 import type { Actor } from '../auth/actor.ts';
 import { Session, type SessionSink } from '../session/session.ts';
 import type { SessionLimits } from '../session/session-limits.ts';
+import type { UnreadResults } from '../session/unread-results.ts';
 import { createBudgetService } from './budget-service.ts';
 import { CommandDesk } from './command-desk.ts';
 import type { UnaryHandlers } from './handler.ts';
@@ -18,7 +19,7 @@ export interface Services {
   readonly budget: UnaryHandlers<typeof BudgetService>;
   readonly serverInfo: UnaryHandlers<typeof ServerInfoService>;
   /** Begins a Session whose frames go to `sink`. */
-  openSession(actor: Actor, sink: SessionSink, limits: SessionLimits): Session;
+  openSession(actor: Actor, sink: SessionSink, limits: SessionLimits, unread?: UnreadResults): Session;
 }
 
 /** Makes the services. */
@@ -30,6 +31,6 @@ export function createServices(deps: ServiceDeps): Services {
     reservation: createReservationService(deps, desk),
     budget: createBudgetService(deps, desk),
     serverInfo: createServerInfoService(deps),
-    openSession: (actor, sink, limits) => new Session(sessionDeps, actor, sink, limits),
+    openSession: (actor, sink, limits, unread) => new Session({ ...sessionDeps, unread }, actor, sink, limits),
   };
 }
