@@ -95,7 +95,8 @@ describe.each(['grpc', 'connect'] as const)('a Session on the %s port', (which) 
     for (const session of sessions) session.send({ commandId: 1n });
     await Promise.all(sessions.map((session) => session.until(1)));
     expect(await client.session().ended).toMatchObject({ code: 8, reason: 'OVERLOADED' });
-    await world.expectUnharmed();
+    await world.expectServing();
     client.close();
+    await world.expectUnharmed();
   });
 });
