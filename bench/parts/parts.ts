@@ -5,6 +5,7 @@ import { hostilePart } from './hostile.ts';
 import { alonePart, hotPart, spreadPart, yardstickPart } from './hot-tree.ts';
 import { largePart } from './large.ts';
 import type { Part } from './part.ts';
+import { runsPart } from './runs.ts';
 import { soakPart } from './soak.ts';
 import { telemetryCostPart } from './telemetry-cost.ts';
 import { windowsPart } from './windows.ts';
@@ -20,5 +21,6 @@ export const PARTS: readonly Part[] = [
   largePart,
   telemetryCostPart,
   windowsPart,
+  runsPart,
   soakPart,
 ];
