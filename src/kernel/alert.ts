@@ -9,9 +9,6 @@ import { amountIn, counterAt } from './headroom.ts';
 import type { TreeState } from './tree-state.ts';
 import { rollingRuleOf } from './window.ts';
 
-/** Shares of an amount at which a budget that says nothing is told of, in percent. */
-export const ALERT_AT_DEFAULT: readonly number[] = [80, 100];
-
 /**
  * What entries that were just applied to `state` have to be followed by: one entry with the alerts that they bring about, or none.
  * Looked for after every decision, whatever it was, so that no way of spending can forget it.

@@ -49,7 +49,7 @@ export function union(chains: readonly (readonly BudgetState[])[]): BudgetState[
 }
 
 /** Segments of a budget's path. */
-export function depthOf({ def }: BudgetState): number {
+function depthOf({ def }: BudgetState): number {
   return def.path.split('/').length;
 }
 

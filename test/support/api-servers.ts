@@ -9,14 +9,27 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 import { type Any, anyIs, anyUnpack } from '@bufbuild/protobuf/wkt';
-import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import {
+  Client,
+  type ClientDuplexStream,
+  type ClientReadableStream,
+  credentials,
+  Metadata,
+  type ServiceError,
+} from '@grpc/grpc-js';
 import { createAuthenticator, type Token } from '../../src/api/auth/authenticator.ts';
 import type { ServeOther } from '../../src/api/connect/request-listener.ts';
 import { startConnectServer } from '../../src/api/connect/start-connect-server.ts';
+import { WATCH_LIMITS, type WatchLimits } from '../../src/api/events/watch-limits.ts';
 import { startGrpcServer } from '../../src/api/grpc/start-grpc-server.ts';
 import { createServices } from '../../src/api/services/create-services.ts';
 import type { SessionLimits } from '../../src/api/session/session-limits.ts';
 import type { TransportLimits } from '../../src/api/transport-bounds.ts';
+import {
+  WatchEventsRequestSchema,
+  type WatchEventsResponse,
+  WatchEventsResponseSchema,
+} from '../../src/gen/budgetd/v1/event_pb.ts';
 import {
   type SessionCommandSchema,
   SessionRequestSchema,
@@ -33,6 +46,7 @@ export interface ApiServersOptions {
   readonly sessionLimits?: SessionLimits;
   readonly serveOther?: ServeOther;
   readonly limits?: TransportLimits;
+  readonly watchLimits?: Partial<WatchLimits>;
 }
 
 /** Starts both servers on free ports of the loopback, serving. */
@@ -46,7 +60,14 @@ export async function startApiServers(options: ApiServersOptions = {}) {
     },
     warn: () => undefined,
   };
-  const services = createServices({ coordinator, reads, log, version: '1.2.3', databaseKind: 'embedded' });
+  const services = createServices({
+    coordinator,
+    reads,
+    log,
+    watchLimits: { ...WATCH_LIMITS, ...options.watchLimits },
+    version: '1.2.3',
+    databaseKind: 'embedded',
+  });
   const authenticate = createAuthenticator(options.tokens ?? []);
   const { sessionLimits, serveOther } = options;
   const shared = { host: '127.0.0.1', port: 0, services, authenticate, log };
@@ -133,6 +154,13 @@ export class ApiClient {
     return 'types' in reply ? reply : fromBinary(method.output, reply);
   }
 
+  /** Opens a watch; nobody reads it until a listener for its data is added. */
+  watch(request: MessageInitShape<typeof WatchEventsRequestSchema>): WatchClient {
+    const bytes = Buffer.from(toBinary(WatchEventsRequestSchema, create(WatchEventsRequestSchema, request)));
+    const path = '/budgetd.v1.EventService/WatchEvents';
+    return new WatchClient(this.#client.makeServerStreamRequest(path, asIs, asIs, bytes, this.#metadata));
+  }
+
   /** Opens a Session. */
   session(): SessionClient {
     const path = '/budgetd.v1.ReservationService/Session';
@@ -141,6 +169,41 @@ export class ApiClient {
 
   close(): void {
     this.#client.close();
+  }
+}
+
+/** The client's end of a watch. */
+export class WatchClient {
+  readonly stream: ClientReadableStream<Buffer>;
+  /** How the stream ended; its code is 0 for OK. */
+  readonly ended: Promise<Pick<FailedCall, 'code' | 'reason'>>;
+
+  constructor(stream: ClientReadableStream<Buffer>) {
+    this.stream = stream;
+    this.ended = new Promise((resolve) => {
+      stream.on('error', (error: ServiceError) => resolve(failedCall(error)));
+      stream.on('status', ({ code }: { code: number }) => {
+        if (code === 0) resolve({ code, reason: undefined });
+      });
+    });
+  }
+
+  /** Reads until a response satisfies `isLast`. */
+  async until(isLast: (response: WatchEventsResponse) => boolean): Promise<WatchEventsResponse[]> {
+    const responses: WatchEventsResponse[] = [];
+    await new Promise<void>((resolve) => {
+      const take = (bytes: Buffer): void => {
+        responses.push(fromBinary(WatchEventsResponseSchema, bytes));
+        if (!isLast(responses.at(-1) as WatchEventsResponse)) return;
+        this.stream.off('data', take);
+        this.stream.pause();
+        resolve();
+      };
+      this.stream.on('data', take);
+      // Stopped by the time before.
+      this.stream.resume();
+    });
+    return responses;
   }
 }
 

@@ -1,4 +1,4 @@
-// The body of a unary request, checked before Connect decodes it: what is no message of the method's type gets the
+// The body of a request that is one message, checked before Connect decodes it: what is no message of the method's type gets the
 // contract's INVALID_FIELD with its fields named, where Connect would answer with a bare code or call it internal.
 import { type DescMessage, fromBinary } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
@@ -11,13 +11,14 @@ import { jsonProblems } from './json-problems.ts';
 /** What a request's headers say of its body. */
 export interface BodyForm {
   readonly isJson: boolean;
-  /** Whether a gRPC envelope is around the message. */
+  /** Whether an envelope is around the message: of gRPC, or of Connect's streams, which is the same. */
   readonly isEnveloped: boolean;
   readonly isGzip: boolean;
 }
 
-// The content types of unary calls in the three protocols.
-const CONTENT_TYPE = /^application\/(?:(grpc(?:-web)?)(?:\+(?:(json)|proto))?|(json)|proto)(?:; ?charset=utf-?8)?$/i;
+// The content types of such calls in the three protocols; Connect has another one where the answer is a stream.
+const CONTENT_TYPE =
+  /^application\/(?:(grpc(?:-web)?|connect)(?:\+(?:(json)|proto))?|(json)|proto)(?:; ?charset=utf-?8)?$/i;
 
 // One byte of flags, of which the first says that the message is compressed, and four of its length.
 const ENVELOPE_BYTES = 5;
@@ -27,7 +28,9 @@ export function bodyForm(header: Headers): BodyForm | undefined {
   const match = CONTENT_TYPE.exec(header.get('content-type') ?? '');
   if (match === null) return undefined;
   const isEnveloped = match[1] !== undefined;
-  const encoding = header.get(isEnveloped ? 'grpc-encoding' : 'content-encoding') ?? 'identity';
+  const named =
+    match[1] === 'connect' ? 'connect-content-encoding' : isEnveloped ? 'grpc-encoding' : 'content-encoding';
+  const encoding = header.get(named) ?? 'identity';
   if (encoding !== 'identity' && encoding !== 'gzip') return undefined;
   return { isJson: match[2] !== undefined || match[3] !== undefined, isEnveloped, isGzip: encoding === 'gzip' };
 }

@@ -24,6 +24,9 @@ export interface AllReads {
   readonly log: ApiLog;
 }
 
+// Where it is not known: later than anything, so that the tree stays listed.
+const UNKNOWN_MS = Number.MAX_SAFE_INTEGER;
+
 interface Listed extends Position {
   /** Time of the last entry that was told. */
   readonly atMs: number;
@@ -75,7 +78,7 @@ class AllWatch {
     this.#through = through;
     this.#throughMs = throughMs;
     // When its last entry was is not known: it stays until the next time it is read.
-    for (const [treeId, position] of listed) this.#listed.set(treeId, { ...position, atMs: Number.MAX_SAFE_INTEGER });
+    for (const [treeId, position] of listed) this.#listed.set(treeId, { ...position, atMs: UNKNOWN_MS });
   }
 
   async *responses(isNow: boolean): Responses {
@@ -116,6 +119,9 @@ class AllWatch {
       if (this.#responder.end !== undefined) return;
       this.#through = treeId;
     }
+    // Those that a cursor listed although they have not moved lately: they could not be read.
+    for (const [treeId, { atMs }] of this.#listed) if (atMs === UNKNOWN_MS) yield* this.#follow(treeId);
+    if (this.#responder.end !== undefined) return;
     this.#fromMs = this.#throughMs;
     this.#through = '';
     // All of them have been read to an end that was not there before `fromMs`.
@@ -152,7 +158,7 @@ class AllWatch {
       if (!(cause instanceof Error) || cause.name !== 'CorruptJournalError') throw cause;
       this.#reads.log.error({ err: cause, treeId }, 'a watch leaves out a tree whose journal cannot be read');
       this.#broken.add(treeId);
-      this.#listed.set(treeId, { ...position, atMs: Number.MAX_SAFE_INTEGER });
+      this.#listed.set(treeId, { ...position, atMs: UNKNOWN_MS });
       return undefined;
     }
   }
