@@ -57,23 +57,22 @@ export function replayLimit(
     admitted.add(hold);
     used.begin(hold);
     if (before + hold.grantedMicros > peakMicros) peakMicros = before + hold.grantedMicros;
+    if (isMomentary(hold)) used.end(hold, atMs);
   }
   return { count: holds.length, refusedCount, refusedMicros, firstRefusedMs, peakMicros };
 }
 
-// At one instant what ends makes room first.
+// At one instant what ends makes room first. One that ended as soon as it was made has no moment of its own to end.
 function momentsOf(holds: readonly PastHold[]): Moment[] {
   const moments = holds.flatMap((hold): Moment[] => [
     { atMs: hold.createMs, isEnd: false, hold },
-    ...(hold.endMs === undefined ? [] : [{ atMs: Math.max(hold.endMs, hold.createMs), isEnd: true, hold }]),
+    ...(hold.endMs === undefined || isMomentary(hold) ? [] : [{ atMs: hold.endMs, isEnd: true, hold }]),
   ]);
-  return moments.sort((a, b) => a.atMs - b.atMs || order(a) - order(b));
+  return moments.sort((a, b) => a.atMs - b.atMs || Number(b.isEnd) - Number(a.isEnd));
 }
 
-// One that is made and ends at the same instant is made before it ends.
-function order({ isEnd, hold }: Moment): number {
-  if (!isEnd) return 1;
-  return hold.endMs === hold.createMs ? 2 : 0;
+function isMomentary({ createMs, endMs }: PastHold): boolean {
+  return endMs !== undefined && endMs <= createMs;
 }
 
 /** Use of one period after the other; a hold stays in the one in which it was made. */

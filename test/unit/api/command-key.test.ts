@@ -10,7 +10,7 @@ import { reserveCommand, settleCommand } from '../../../src/api/validate/reserva
 import { CreateBudgetRequestSchema } from '../../../src/gen/budgetd/v1/budget_pb.ts';
 import type { WindowSchema } from '../../../src/gen/budgetd/v1/limit_pb.ts';
 import { ReserveRequestSchema, SettleRequestSchema } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
-import { RateSchema } from '../../../src/gen/budgetd/v1/terms_pb.ts';
+import { type EnforcementSchema, RateSchema } from '../../../src/gen/budgetd/v1/terms_pb.ts';
 import type { CommandKey } from '../../../src/kernel/command.ts';
 import type { ReservationId } from '../../../src/kernel/names.ts';
 
@@ -66,18 +66,25 @@ describe('the key of a Reserve', () => {
     ['also', { also: ['acme/a'] }],
     ['tokens of 0', { tokens: 0n }],
     ['tool calls of 0', { toolCalls: 0n }],
+    ['priority set to its default', { priority: 2 }],
+    ['alternatives', { alternatives: [{ label: 'a', maxMicros: 0n }] }],
   ])('has another fingerprint for another %s', (_, changes) => {
     expect(reserveKey(changes).digest).toBe(base.digest);
     expect(reserveKey(changes).fingerprint).not.toBe(base.fingerprint);
   });
 
-  it('tells budgets named in another order apart, and tokens from tool calls', () => {
+  it('tells budgets and ways named in another order apart, and tokens from tool calls', () => {
+    const a = { label: 'a', maxMicros: 1n };
+    const b = { label: 'b', maxMicros: 1n };
     const prints = [
       reserveKey({ also: ['acme/a', 'acme/b'] }),
       reserveKey({ also: ['acme/b', 'acme/a'] }),
       reserveKey({ also: ['acme/a'] }),
       reserveKey({ tokens: 1n }),
       reserveKey({ toolCalls: 1n }),
+      reserveKey({ alternatives: [a, b] }),
+      reserveKey({ alternatives: [b, a] }),
+      reserveKey({ alternatives: [a] }),
     ].map(({ fingerprint }) => fingerprint);
     expect(new Set(prints).size).toBe(prints.length);
   });
@@ -136,6 +143,21 @@ describe('other fingerprints', () => {
       { maxRenewals: 0 },
       { closeAfter: { seconds: 1n } },
     ];
+    const enforcements: MessageInitShape<typeof EnforcementSchema>[] = [
+      {},
+      { mode: 1 },
+      { mode: 4 },
+      { toleranceMicros: 1n },
+      { onExhaustion: 1 },
+      { kept: [{ priority: 4, micros: 1n }] },
+      { kept: [{ priority: 3, micros: 1n }] },
+      {
+        kept: [
+          { priority: 4, micros: 1n },
+          { priority: 3, micros: 1n },
+        ],
+      },
+    ];
     const windows: Exclude<MessageInitShape<typeof WindowSchema>['kind'], undefined>[] = [
       { case: 'rolling', value: { duration: { seconds: 1n } } },
       { case: 'rolling', value: { duration: { seconds: 2n } } },
@@ -177,6 +199,12 @@ describe('other fingerprints', () => {
       print({ ...path, childTemplate: { onExpiry: 1 } }),
       print({ ...path, childTemplate: { overrun: 1 } }),
       print({ ...path, childTemplate: { childTemplate: {} } }),
+      ...enforcements.map((enforcement) => print({ ...path, enforcement })),
+      print({ ...path, childTemplate: { enforcement: {} } }),
+      print({ ...path, alertAt: {} }),
+      print({ ...path, alertAt: { percent: [80, 100] } }),
+      print({ ...path, alertAt: { percent: [8, 100] } }),
+      print({ ...path, childTemplate: { alertAt: {} } }),
     ];
     expect(new Set(prints).size).toBe(prints.length);
     expect(print({ ...path, labels: { a: 'b' } })).toBe(prints[0]);

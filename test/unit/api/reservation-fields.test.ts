@@ -20,6 +20,7 @@ import {
   ReserveRequestSchema,
   SettleRequestSchema,
 } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
+import { Priority } from '../../../src/gen/budgetd/v1/terms_pb.ts';
 import type { ReservationId } from '../../../src/kernel/names.ts';
 
 const origin = { actor: 'tester', newReservationId: () => '06fk2xw8q40000000001' as ReservationId };
@@ -99,6 +100,27 @@ describe('Reserve', () => {
     ...each<Init>('also', 'also', [Array.from({ length: 9 }, (_, n) => `acme/${n}`)]),
     ...each<Init>('tokens', 'tokens', [-1n, 1_000_000_000_001n, INT64_MIN]),
     ...each<Init>('tool_calls', 'toolCalls', [-1n, 1_000_000_000_001n]),
+    ...each<Init>('priority', 'priority', [5, -1]),
+    ...each<Init>('alternatives[0].label', 'alternatives', [
+      [{ maxMicros: 1n }],
+      [{ label: 'line\nbreak', maxMicros: 1n }],
+      [{ label: 'x'.repeat(64), maxMicros: 1n }],
+      [{ label: 'é'.repeat(32), maxMicros: 1n }],
+    ]),
+    ...each<Init>('alternatives[0].max_micros', 'alternatives', [
+      [{ label: 'a' }],
+      [{ label: 'a', maxMicros: -1n }],
+      [{ label: 'a', maxMicros: 101n }],
+    ]),
+    ...each<Init>('alternatives[1].label', 'alternatives', [
+      [
+        { label: 'a', maxMicros: 2n },
+        { label: 'a', maxMicros: 1n },
+      ],
+    ]),
+    ...each<Init>('alternatives', 'alternatives', [
+      Array.from({ length: 9 }, (_, n) => ({ label: `${n}`, maxMicros: 1n })),
+    ]),
     ...each<Init>('holder', 'holder', badTexts),
     ...each<Init>('acting_for', 'actingFor', badTexts),
     ...badLabels.map(({ field, labels }): Case<Init> => [field, { labels }]),
@@ -115,6 +137,11 @@ describe('Reserve', () => {
     const largest = { maxMicros: most, minMicros: most, ttl: { seconds: 86_400n }, labels };
     const use = { tokens: 1_000_000_000_000n, toolCalls: 0n, also: Array.from({ length: 8 }, (_, n) => `acme/${n}`) };
     expect(check(use)).toMatchObject({ tokens: 1_000_000_000_000, toolCalls: 0, also: use.also });
+    const ways = Array.from({ length: 8 }, (_, n) => ({ label: `${n}`.repeat(63), maxMicros: n === 0 ? 100n : 0n }));
+    expect(check({ priority: Priority.CRITICAL, alternatives: ways })).toMatchObject({
+      priority: 'critical',
+      alternatives: ways,
+    });
     const texts = { holder: '😀'.repeat(64), actingFor: 'é'.repeat(128), idempotencyKey: 'x'.repeat(255) };
     expect(refusedFields(check({ ...largest, ...texts, budget: Array(16).fill('a'.repeat(63)).join('/') }))).toEqual(
       [],
@@ -144,7 +171,7 @@ describe('Reserve', () => {
 
   it('fills in defaults', () => {
     expect(check({})).toMatchObject({ minMicros: 100n, ttlMs: 60_000, dryRun: false, personal: undefined });
-    expect(check({})).toMatchObject({ also: [], tokens: 0, toolCalls: 0 });
+    expect(check({})).toMatchObject({ also: [], tokens: 0, toolCalls: 0, priority: 'normal', alternatives: [] });
   });
 
   it('lets a dry run go without a key and sets none', () => {
