@@ -1,6 +1,6 @@
 // `npm run bench`: figures, not judgements. Everything runs on one PostgreSQL in one run, so that ratios hold where absolute
 // rates depend on the machine. Prints a table; `--json FILE` also writes the figures; `--only a,b` runs some parts; `--past N` is the size of the
-// past in the part that has one.
+// past in the part that has one; `--minutes N` and `--rate N` (reservations begun a second) are of the part that soaks.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +17,9 @@ const { values } = parseArgs({
     only: { type: 'string' },
     seconds: { type: 'string', default: '5' },
     past: { type: 'string', default: '1000000' },
+    minutes: { type: 'string', default: '60' },
+    // A third of what one service does on two cores that it shares with its database and the load.
+    rate: { type: 'string', default: '500' },
     json: { type: 'string' },
   },
 });
@@ -69,10 +72,12 @@ async function main(): Promise<void> {
       databaseUrl,
       countMs: Number(values.seconds) * 1_000,
       pastCount: Number(values.past),
+      soakMs: Number(values.minutes) * 60_000,
+      soakPerSecond: Number(values.rate),
       figures,
     };
     for (const part of PARTS) {
-      if (wanted !== undefined && !wanted.includes(part.name)) continue;
+      if (wanted === undefined ? part.onlyByName === true : !wanted.includes(part.name)) continue;
       process.stdout.write(`\n${part.name}: ${part.what}\n`);
       const own = await part.run(context);
       figures.push(...own);

@@ -19,6 +19,8 @@ export interface BenchService {
   readonly pid: number;
   /** Resident memory, in MB. */
   residentMb(): Promise<number>;
+  /** Processor time that it has used, in seconds. */
+  cpuSeconds(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -52,6 +54,7 @@ export async function startBenchService(databaseUrl: string, env: Record<string,
     address,
     pid: child.pid ?? 0,
     residentMb: () => residentMb(child.pid ?? 0),
+    cpuSeconds: () => cpuSeconds(child.pid ?? 0),
     stop: () => stop(child),
   };
 }
@@ -115,6 +118,16 @@ function addressOf(child: ChildProcess): Promise<string> {
     });
     child.once('exit', (code) => reject(new Error(`the service ended with ${code}`)));
   });
+}
+
+/** Linux counts processor time in hundredths of a second. */
+const TICKS_PER_SECOND = 100;
+
+async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // Behind the name, which may have spaces: fields 14 and 15 are the times in user and in system mode.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
 async function residentMb(pid: number): Promise<number> {

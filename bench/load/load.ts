@@ -25,6 +25,8 @@ export interface LoadReport {
   /** Answers that were no refusal, within the counted time: reserves, or whole cycles. */
   readonly count: number;
   readonly refused: number;
+  /** The same by reason. */
+  readonly refusals: Refusals;
   readonly countedMs: number;
   /** Latencies of single commands in microseconds: median, 95th, 99th percentile, largest. */
   readonly p50Us: number;
@@ -35,6 +37,21 @@ export interface LoadReport {
   readonly sent: number;
 }
 
+/** Refusals by reason. */
+export type Refusals = Readonly<Record<string, number>>;
+
+/** Refusals as text: how many of each reason. */
+export function refusalsText(refusals: Refusals): string {
+  const parts = Object.entries(refusals).map(([reason, count]) => `${count} ${reason}`);
+  return parts.length === 0 ? 'none refused' : parts.join(', ');
+}
+
+/** Percentiles of latencies: a function of the share, 0 to 1. */
+export function percentiles(latenciesUs: readonly number[]): (share: number) => number {
+  const sorted = Float64Array.from(latenciesUs).sort();
+  return (share) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
+}
+
 /** Counts answers and their latencies within the counted time. */
 export class Meter {
   readonly #fromMs: number;
@@ -42,6 +59,7 @@ export class Meter {
   readonly #latenciesUs: number[] = [];
   #count = 0;
   #refused = 0;
+  readonly #refusals: Record<string, number> = {};
   sent = 0;
 
   constructor(plan: LoadPlan) {
@@ -53,21 +71,23 @@ export class Meter {
     return performance.now() >= this.#untilMs;
   }
 
-  answer(sentMs: number, ok: boolean, counts: boolean): void {
+  /** `refusal`: its reason; undefined: it was none. */
+  answer(sentMs: number, refusal: string | undefined, counts: boolean): void {
     const nowMs = performance.now();
     if (nowMs < this.#fromMs || nowMs >= this.#untilMs) return;
     this.#latenciesUs.push((nowMs - sentMs) * 1_000);
-    if (!ok) this.#refused += 1;
-    else if (counts) this.#count += 1;
+    if (refusal !== undefined) {
+      this.#refused += 1;
+      this.#refusals[refusal] = (this.#refusals[refusal] ?? 0) + 1;
+    } else if (counts) this.#count += 1;
   }
 
   report(): LoadReport {
-    const sorted = Float64Array.from(this.#latenciesUs).sort();
-    const at = (share: number): number =>
-      Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
+    const at = percentiles(this.#latenciesUs);
     return {
       count: this.#count,
       refused: this.#refused,
+      refusals: this.#refusals,
       countedMs: this.#untilMs - this.#fromMs,
       p50Us: at(0.5),
       p95Us: at(0.95),
@@ -76,4 +96,26 @@ export class Meter {
       sent: this.sent,
     };
   }
+}
+
+/** A load at a steady rate. */
+export interface PacedPlan {
+  readonly address: string;
+  /** Budgets to reserve on, in turn. */
+  readonly budgets: readonly string[];
+  /** Reserves that are due a second, each followed by its Settle. */
+  readonly perSecond: number;
+  readonly warmUpMs: number;
+  readonly countMs: number;
+  readonly keyPrefix: string;
+}
+
+/** What came of it. Latencies are those of admitted Reserves, from when they were due. */
+export interface PacedReport {
+  readonly count: number;
+  readonly refusals: Refusals;
+  readonly p50Us: number;
+  readonly p99Us: number;
+  readonly maxUs: number;
+  readonly sent: number;
 }

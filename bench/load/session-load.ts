@@ -6,6 +6,9 @@ import { FrameWriter, readResults } from './wire.ts';
 const METHOD = '/budgetd.v1.ReservationService/Session';
 const asIs = (bytes: Buffer): Buffer => bytes;
 
+/** The contract's bound on one frame. */
+const FRAME_COMMANDS_MAX = 4_096;
+
 interface Waiting {
   readonly sentMs: number;
   readonly settles: boolean;
@@ -37,12 +40,12 @@ class Stream {
   }
 
   #take(bytes: Buffer): void {
-    readResults(bytes, ({ commandId, ok, reservationId }) => {
+    readResults(bytes, ({ commandId, refusal, reservationId }) => {
       const waiting = this.#waiting.get(commandId);
       if (waiting === undefined) throw new Error(`an answer to command ${commandId}, which does not wait`);
       this.#waiting.delete(commandId);
-      const goesOn = this.#plan.mode === 'cycle' && !waiting.settles && ok;
-      this.#meter.answer(waiting.sentMs, ok, !goesOn);
+      const goesOn = this.#plan.mode === 'cycle' && !waiting.settles && refusal === undefined;
+      this.#meter.answer(waiting.sentMs, refusal, !goesOn);
       if (goesOn) this.#settle(reservationId);
       else if (!this.#meter.over) this.#reserve();
     });
@@ -55,12 +58,14 @@ class Stream {
     const budget = this.#plan.budgets[no % this.#plan.budgets.length] as string;
     this.#frame.reserve(no, budget, `${this.#name}-${no}`, 1);
     this.#waiting.set(no, { sentMs: performance.now(), settles: false });
+    if (this.#frame.count === FRAME_COMMANDS_MAX) this.#send();
   }
 
   #settle(reservationId: string): void {
     const no = this.#next++;
     this.#frame.settle(no, reservationId, 's', 1);
     this.#waiting.set(no, { sentMs: performance.now(), settles: true });
+    if (this.#frame.count === FRAME_COMMANDS_MAX) this.#send();
   }
 
   #send(): void {

@@ -3,6 +3,9 @@ import { Http2Client } from './http2-client.ts';
 import { type LoadPlan, type LoadReport, Meter } from './load.ts';
 import { readReservationId, reserveRequest, settleRequest } from './wire.ts';
 
+/** Why is in the trailers, which the client does not decode. */
+const REFUSED = 'refused';
+
 const RESERVE = '/budgetd.v1.ReservationService/Reserve';
 const SETTLE = '/budgetd.v1.ReservationService/Settle';
 
@@ -46,7 +49,7 @@ class Worker {
     const sentMs = performance.now();
     this.#meter.sent += 1;
     this.#client.call(path, request, (message) => {
-      this.#meter.answer(sentMs, message !== undefined, counts);
+      this.#meter.answer(sentMs, message === undefined ? REFUSED : undefined, counts);
       onReply(message);
     });
   }

@@ -1,6 +1,10 @@
 // Just enough of the wire format for load generators: commands written and results read by hand, so that the load costs
 // as little as it can on the cores that it shares with what it measures.
+import { fromBinary } from '@bufbuild/protobuf';
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { anyIs, anyUnpack } from '@bufbuild/protobuf/wkt';
+import { ErrorInfoSchema } from '../../src/gen/google/rpc/error_details_pb.ts';
+import { StatusSchema } from '../../src/gen/google/rpc/status_pb.ts';
 
 /** Field numbers of SessionCommand and SessionResult. */
 const RESERVE = 2;
@@ -11,7 +15,8 @@ const RESULT_RESERVE = 3;
 /** One answer, as far as a load generator cares. */
 export interface Result {
   readonly commandId: number;
-  readonly ok: boolean;
+  /** Why it was refused; undefined: it was not. */
+  readonly refusal: string | undefined;
   /** The id that a Reserve was granted; empty otherwise. */
   readonly reservationId: string;
 }
@@ -74,6 +79,16 @@ export class FrameWriter {
   }
 }
 
+/** The reason in an encoded google.rpc.Status, as bytes or in base64; undefined: it has none. */
+export function reasonOf(status: Uint8Array | string | undefined): string | undefined {
+  if (status === undefined) return undefined;
+  const bytes = typeof status === 'string' ? Buffer.from(status, 'base64') : status;
+  for (const detail of fromBinary(StatusSchema, bytes).details) {
+    if (anyIs(detail, ErrorInfoSchema)) return anyUnpack(detail, ErrorInfoSchema)?.reason;
+  }
+  return undefined;
+}
+
 /** Reads a frame of results. */
 export function readResults(bytes: Uint8Array, onResult: (result: Result) => void): void {
   const reader = new BinaryReader(bytes);
@@ -81,18 +96,16 @@ export function readResults(bytes: Uint8Array, onResult: (result: Result) => voi
     reader.tag();
     const end = reader.uint32() + reader.pos;
     let commandId = 0;
-    let ok = true;
+    let refusal: string | undefined;
     let reservationId = '';
     while (reader.pos < end) {
       const [field, wireType] = reader.tag();
       if (field === 1) commandId = Number(reader.uint64());
       else if (field === RESULT_RESERVE) reservationId = readReservationId(reader.bytes());
-      else {
-        if (field === RESULT_ERROR) ok = false;
-        reader.skip(wireType);
-      }
+      else if (field === RESULT_ERROR) refusal = reasonOf(reader.bytes()) ?? 'no reason';
+      else reader.skip(wireType);
     }
-    onResult({ commandId, ok, reservationId });
+    onResult({ commandId, refusal, reservationId });
   }
 }
 

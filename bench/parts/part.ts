@@ -18,6 +18,9 @@ export interface BenchContext {
   readonly countMs: number;
   /** Ended reservations in the part with a past. */
   readonly pastCount: number;
+  /** How long the part that soaks takes, and reservations that it begins a second. */
+  readonly soakMs: number;
+  readonly soakPerSecond: number;
   /** Of the parts that ran before. */
   readonly figures: readonly Figure[];
 }
@@ -26,6 +29,8 @@ export interface BenchContext {
 export interface Part {
   readonly name: string;
   readonly what: string;
+  /** It takes long: it runs only where it is asked for by its name. Default: false. */
+  readonly onlyByName?: boolean;
   run(context: BenchContext): Promise<readonly Figure[]>;
 }
 

@@ -1,9 +1,12 @@
 // Every part of the bench, in the order in which they run.
 
 import { duePart } from './due.ts';
+import { hostilePart } from './hostile.ts';
 import { alonePart, hotPart, spreadPart, yardstickPart } from './hot-tree.ts';
 import { largePart } from './large.ts';
 import type { Part } from './part.ts';
+import { runsPart } from './runs.ts';
+import { soakPart } from './soak.ts';
 import { telemetryCostPart } from './telemetry-cost.ts';
 import { windowsPart } from './windows.ts';
 
@@ -14,7 +17,10 @@ export const PARTS: readonly Part[] = [
   alonePart,
   spreadPart,
   duePart,
+  hostilePart,
   largePart,
   telemetryCostPart,
   windowsPart,
+  runsPart,
+  soakPart,
 ];

@@ -25,7 +25,15 @@ export async function seedTree(seed: Seed): Promise<void> {
   const sql = postgres(seed.databaseUrl, { max: 1, onnotice: () => undefined });
   try {
     await sql`SET synchronous_commit = off`;
-    await addBudgets(sql, seed);
+    await addBudgets(sql, {
+      tree: seed.tree,
+      parentNo: 2,
+      likeNo: 3,
+      prefix: `${seed.tree}/team/seed-`,
+      firstNo: 4,
+      count: seed.budgetCount,
+      closed: false,
+    });
     await addReservations(sql, seed.tree, 'p', seed.pastCount, 'SETTLED', 0, 1);
     await addReservations(sql, seed.tree, 'q', seed.liveCount, 'ACTIVE', seed.reclaimMs, seed.spreadMs);
     await sql`
@@ -37,7 +45,7 @@ export async function seedTree(seed: Seed): Promise<void> {
         settled_micros = settled_micros + ${seed.pastCount}
       WHERE tree = ${seed.tree} AND budget_no <= 3`;
     await sql`
-      UPDATE budgetd.projection_heads SET next_reclaim_ms = ${seed.reclaimMs}, budget_count = budget_count + ${seed.budgetCount}
+      UPDATE budgetd.projection_heads SET next_reclaim_ms = ${seed.reclaimMs}
       WHERE tree = ${seed.tree}`;
     await sql`VACUUM ANALYZE budgetd.reservations`;
     await sql`CHECKPOINT`;
@@ -46,16 +54,39 @@ export async function seedTree(seed: Seed): Promise<void> {
   }
 }
 
-async function addBudgets(sql: postgres.Sql, { tree, budgetCount }: Seed): Promise<void> {
+/** Budgets to add below one that a tree has. */
+export interface BudgetSeed {
+  readonly tree: string;
+  readonly parentNo: number;
+  /** The budget whose definition they share. */
+  readonly likeNo: number;
+  /** Their paths are this and a number. */
+  readonly prefix: string;
+  /** Number of the first one; numbers of a tree have no gaps. */
+  readonly firstNo: number;
+  readonly count: number;
+  readonly closed: boolean;
+}
+
+/** Adds budgets that nothing was ever charged to. */
+export async function addBudgets(sql: postgres.Sql, seed: BudgetSeed): Promise<void> {
+  const { tree, parentNo, likeNo, prefix, firstNo, count, closed } = seed;
   await sql`
     INSERT INTO budgetd.budgets (tree, budget_no, parent_no, path, uncapped, label_seq, def)
-    SELECT b.tree, 3 + n, 2, ${`${tree}/team/seed-`} || n, false, NULL,
-      (b.def::jsonb || jsonb_build_object('no', 3 + n, 'path', ${`${tree}/team/seed-`} || n))::json
-    FROM budgetd.budgets b, generate_series(1, ${budgetCount}::bigint) AS n
-    WHERE b.tree = ${tree} AND b.budget_no = 3`;
+    SELECT b.tree, ${firstNo}::integer + n, ${parentNo}::integer, ${prefix} || n, false, NULL,
+      (b.def::jsonb || jsonb_build_object('no', ${firstNo}::integer + n, 'path', ${prefix} || n, 'parentNo',
+        ${parentNo}::integer, 'closed', ${closed}::boolean))::json
+    FROM budgetd.budgets b, generate_series(0, ${count - 1}::integer) AS n
+    WHERE b.tree = ${tree} AND b.budget_no = ${likeNo}`;
   await sql`
     INSERT INTO budgetd.counters
-    SELECT ${tree}, 3 + n, 0, 0, 0, 0, 0, 0 FROM generate_series(1, ${budgetCount}::bigint) AS n`;
+    SELECT ${tree}, ${firstNo}::integer + n, 0, 0, 0, 0, 0, 0, 0, 0 FROM generate_series(0, ${count - 1}::integer) AS n`;
+  await sql`
+    UPDATE budgetd.projection_heads SET budget_count = budget_count + ${count} WHERE tree = ${tree}`;
+  if (closed) return;
+  await sql`
+    UPDATE budgetd.counters SET open_child_count = open_child_count + ${count}
+    WHERE tree = ${tree} AND budget_no = ${parentNo} AND window_no = 0`;
 }
 
 async function addReservations(
@@ -71,9 +102,9 @@ async function addReservations(
   await sql`
     INSERT INTO budgetd.reservations (tree, id, budget_no, accounts, create_ms, holder, grant_seq, state, requested_micros,
       granted_micros, held_micros, settled_micros, released_micros, overrun_micros, estimated_micros, lapsed_held_micros,
-      expire_ms, reclaim_ms, ttl_ms, end_ms, late, estimated, started, outcome, release_reason)
+      expire_ms, reclaim_ms, ttl_ms, renewal_count, end_ms, late, estimated, started, outcome, release_reason)
     SELECT ${tree}, ${prefix} || lpad(n::text, 21, '0'), 3, '{1,0,0,2,0,0,3,0,0}', 0, '', 1, ${state}, 1, 1, ${live},
-      ${1 - live}, 0, 0, 0, 0, ${reclaimMs} + n % ${spreadMs}::bigint, ${reclaimMs} + n % ${spreadMs}::bigint, 60000, ${live === 1 ? null : 0}::bigint, false, false, true,
+      ${1 - live}, 0, 0, 0, 0, ${reclaimMs} + n % ${spreadMs}::bigint, ${reclaimMs} + n % ${spreadMs}::bigint, 60000, 0, ${live === 1 ? null : 0}::bigint, false, false, true,
       NULL, ''
     FROM generate_series(1, ${count}::bigint) AS n`;
 }

@@ -5,7 +5,7 @@ import type { ApiRefusal } from './api-refusal.ts';
 import type { Actor } from './auth/actor.ts';
 import { bareStatus } from './errors/call-status.ts';
 import { OpenCalls } from './open-calls.ts';
-import { WATCHES_MAX, WATCHES_PER_CALLER_MAX } from './transport-limits.ts';
+import { EVENT_STREAMS_MAX, EVENT_STREAMS_PER_CALLER_MAX } from './transport-limits.ts';
 
 /** How streams end with their server. */
 export const STREAM_STOPPED = bareStatus(
@@ -27,8 +27,8 @@ export interface OpenStream {
 /** Opens streams and keeps track of them. */
 export class ServingStreams {
   readonly #open = new OpenCalls<OpenStream>({
-    max: WATCHES_MAX,
-    perCallerMax: WATCHES_PER_CALLER_MAX,
+    max: EVENT_STREAMS_MAX,
+    perCallerMax: EVENT_STREAMS_PER_CALLER_MAX,
     plural: 'watches',
   });
   #stopping = false;

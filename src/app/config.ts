@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
+import { CONNECTIONS_MAX } from '../api/transport-limits.ts';
 import { IMPLAUSIBLE_FACTOR_DEFAULT } from '../lane/create-coordinator.ts';
 import type { TelemetrySettings } from '../telemetry/telemetry-settings.ts';
 import type { Setting } from './setting.ts';
@@ -23,6 +24,8 @@ export interface ServiceConfig {
   readonly host: string;
   readonly grpcPort: PortConfig;
   readonly httpPort: PortConfig;
+  /** Connections that each of the two ports keeps open at once. */
+  readonly connectionsMax: number;
   /** Where standbys send callers when this one is the leader; undefined: host and gRPC port. */
   readonly advertisedAddress: string | undefined;
   /** Time between the end of a lease and the lapse of its hold, in milliseconds. */
@@ -81,6 +84,11 @@ export const SETTINGS: readonly Setting[] = [
     meaning: 'Connect, gRPC-Web and JSON; 0: any free port. Unset and busy: a free one, printed',
   },
   {
+    name: 'BUDGETD_CONNECTIONS_MAX',
+    default: String(CONNECTIONS_MAX),
+    meaning: 'open at once on each port; past it those that idle longest are closed',
+  },
+  {
     name: 'BUDGETD_ADVERTISED_ADDRESS',
     default: 'host:port',
     meaning: 'where standbys send callers while this one is the leader',
@@ -137,6 +145,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): S
     host: read.text('BUDGETD_HOST') ?? '127.0.0.1',
     grpcPort: read.listenPort('BUDGETD_GRPC_PORT', 50_051),
     httpPort: read.listenPort('BUDGETD_HTTP_PORT', 8_080),
+    connectionsMax: read.count('BUDGETD_CONNECTIONS_MAX', CONNECTIONS_MAX, 1_000_000, 16),
     advertisedAddress: read.text('BUDGETD_ADVERTISED_ADDRESS'),
     graceMs: read.durationMs('BUDGETD_GRACE', 5_000, 3_600_000),
     implausibleFactor: read.count('BUDGETD_IMPLAUSIBLE_FACTOR', IMPLAUSIBLE_FACTOR_DEFAULT, 1_000_000),
@@ -227,11 +236,11 @@ class EnvReader {
     return fallbackMs;
   }
 
-  count(name: string, fallback: number, max: number): number {
+  count(name: string, fallback: number, max: number, min = 0): number {
     const value = this.text(name);
     if (value === undefined) return fallback;
-    if (/^\d{1,9}$/.test(value) && Number(value) <= max) return Number(value);
-    this.#problems.push(`${name}=${value} must be a whole number, 0 to ${max}`);
+    if (/^\d{1,9}$/.test(value) && Number(value) >= min && Number(value) <= max) return Number(value);
+    this.#problems.push(`${name}=${value} must be a whole number, ${min} to ${max}`);
     return fallback;
   }
 

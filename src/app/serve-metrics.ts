@@ -5,7 +5,8 @@ import type { ApiLog } from '../api/api-log.ts';
 import { isRefusal } from '../api/api-refusal.ts';
 import type { Actor } from '../api/auth/actor.ts';
 import type { Authenticate } from '../api/auth/authenticator.ts';
-import type { HttpRequest, HttpResponse, ServeOther } from '../api/connect/request-listener.ts';
+import type { HttpRequest, HttpResponse } from '../api/connect/http-call.ts';
+import type { ServeOther } from '../api/connect/request-listener.ts';
 import { PROMETHEUS_CONTENT_TYPE } from '../telemetry/prometheus-reader.ts';
 import type { Telemetry } from '../telemetry/start-telemetry.ts';
 

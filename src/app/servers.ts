@@ -4,6 +4,7 @@ import { startConnectServer } from '../api/connect/start-connect-server.ts';
 import { startGrpcServer } from '../api/grpc/start-grpc-server.ts';
 import { PortInUseError, type RunningServer } from '../api/running-server.ts';
 import { createServices } from '../api/services/create-services.ts';
+import { TRANSPORT_LIMITS } from '../api/transport-bounds.ts';
 import type { RunningCoordinator } from '../lane/create-coordinator.ts';
 import type { PostgresStore } from '../store/postgres-store.ts';
 import type { startTelemetry } from '../telemetry/start-telemetry.ts';
@@ -40,6 +41,7 @@ export async function startServers(
     authenticate,
     log: logger.api,
     observer: telemetry?.api,
+    limits: { ...TRANSPORT_LIMITS, connectionsMax: config.connectionsMax },
   };
   const httpOptions = {
     ...options,

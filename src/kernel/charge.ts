@@ -115,16 +115,14 @@ export function effectsOf({ budgets, accounts }: Charge, movement: Movement, atM
   const { heldMicros, settledMicros, overrunMicros, active, replaces } = movement;
   const effect: Effect = { heldMicros, settledMicros, overrunMicros, active, accounts };
   const spends = settledMicros !== 0n || overrunMicros !== 0n || replaces !== undefined;
-  const rolling = spends ? rollingAccounts(budgets, accounts) : NONE;
-  if (rolling.length === 0) return [effect];
-  const holds = rolling.map(({ account }) => account);
-  const effects: Effect[] = [{ ...effect, accounts: accounts.filter((account) => !holds.includes(account)) }];
+  const parts = spends ? partsOf(budgets, accounts) : undefined;
+  if (parts === undefined || parts.rolling.length === 0) return [effect];
+  const { plain, holds, rolling } = parts;
+  const effects: Effect[] = [{ ...effect, accounts: plain }];
   if (heldMicros !== 0n) effects.push({ ...effect, settledMicros: 0n, overrunMicros: 0n, active: 0, accounts: holds });
   const replacedMicros = replaces?.micros ?? 0n;
   const spent = { heldMicros: 0n, settledMicros: settledMicros + replacedMicros, overrunMicros, active: 0 };
-  if (spent.settledMicros !== 0n || overrunMicros !== 0n) {
-    effects.push({ ...spent, accounts: rolling.map((each) => stepAccount(each, atMs)) });
-  }
+  if (spent.settledMicros !== 0n || overrunMicros !== 0n) effects.push({ ...spent, accounts: stepsAt(parts, atMs) });
   if (replaces !== undefined && replacedMicros !== 0n) {
     const counting = rolling.filter(({ rule }) => stepCounts(rule, replaces.atMs, atMs));
     if (counting.length > 0) {
@@ -146,9 +144,22 @@ interface RollingAccount {
   readonly rule: RollingRule;
 }
 
-const NONE: readonly RollingAccount[] = [];
+/** Accounts by the way spend goes to them. */
+interface Parts {
+  readonly plain: readonly Account[];
+  readonly rolling: readonly RollingAccount[];
+  readonly holds: readonly Account[];
+  /** The steps that were moved last. */
+  steps: readonly Account[];
+}
 
-function rollingAccounts(budgets: readonly BudgetState[], accounts: readonly Account[]): RollingAccount[] {
+// One for all reservations that share their accounts, so that their effects share theirs: what is written of an account once
+// need not be written again. A window keeps its number and its rule for ever.
+const partsByAccounts = new WeakMap<readonly Account[], Parts>();
+
+function partsOf(budgets: readonly BudgetState[], accounts: readonly Account[]): Parts {
+  const known = partsByAccounts.get(accounts);
+  if (known !== undefined) return known;
   const rolling: RollingAccount[] = [];
   let at = 0;
   for (const account of accounts) {
@@ -156,7 +167,19 @@ function rollingAccounts(budgets: readonly BudgetState[], accounts: readonly Acc
     const rule = rollingRuleOf((budgets[at] as BudgetState).def.windows, account.windowNo);
     if (rule !== undefined) rolling.push({ account, rule });
   }
-  return rolling;
+  const holds = rolling.map(({ account }) => account);
+  const plain = holds.length === 0 ? accounts : accounts.filter((account) => !holds.includes(account));
+  const parts: Parts = { plain, rolling, holds, steps: [] };
+  partsByAccounts.set(accounts, parts);
+  return parts;
+}
+
+function stepsAt(parts: Parts, atMs: number): readonly Account[] {
+  const { rolling, steps } = parts;
+  if (!rolling.every(({ rule }, index) => steps[index]?.periodMs === stepOf(rule, atMs))) {
+    parts.steps = rolling.map((each) => stepAccount(each, atMs));
+  }
+  return parts.steps;
 }
 
 function stepAccount({ account, rule }: RollingAccount, atMs: number): Account {

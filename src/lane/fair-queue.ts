@@ -30,10 +30,15 @@ export class FairQueue<T extends WaitingOfTree> {
     this.#count += items.length;
   }
 
-  /** Takes up to `countMax` items, in turns of at most `turnMax` a tree. */
-  take(countMax: number, turnMax: number): T[] {
+  /** Trees of which something waits here. */
+  get treeCount(): number {
+    return this.#trees.size;
+  }
+
+  /** Takes up to `countMax` items, in turns of at most `turnMax` a tree; each tree has at most `turnsMax` of them. */
+  take(countMax: number, turnMax: number, turnsMax = Number.POSITIVE_INFINITY): T[] {
     const taken: T[] = [];
-    while (taken.length < countMax && this.#count > 0) {
+    for (let left = this.#trees.size * turnsMax; left > 0 && taken.length < countMax && this.#count > 0; left -= 1) {
       const [treeId, line] = this.#trees.entries().next().value as [TreeId, Line<T>];
       const turn = line.take(Math.min(turnMax, countMax - taken.length));
       for (const item of turn) taken.push(item);

@@ -37,6 +37,12 @@ const BATCH_COUNT_MAX = 256;
 const TURN_COUNT_MAX = 64;
 
 /**
+ * How long after trees were seen to wait side by side each of them has one turn a batch: a tree that floods fills the rest of a batch
+ * otherwise, and what others feel of a flood is the time of the batch that they find under way.
+ */
+const SHARED_MS = 1_000;
+
+/**
  * Commands that may wait, in the queue and for the store. At 20,000 a second this is a bit over a second and a half of work;
  * more would only time out.
  */
@@ -61,6 +67,7 @@ export class Lane {
   readonly #pipeline: Pipeline;
   readonly #observer: LaneObserver;
   readonly #batchCountMax: number;
+  #sharedUntilMs = Number.NEGATIVE_INFINITY;
   #state: 'idle' | 'running' = 'idle';
   /** The batch that was decided ahead, until it has ended. */
   #ahead: Promise<void> | undefined;
@@ -242,7 +249,11 @@ export class Lane {
 
   #nextBatch(): Submitted[] {
     const single = this.#alone.shift();
-    return single === undefined ? this.#queue.take(this.#batchCountMax, TURN_COUNT_MAX) : [single];
+    if (single !== undefined) return [single];
+    const nowMs = this.#deps.monotonicMs();
+    if (this.#queue.treeCount > 1) this.#sharedUntilMs = nowMs + SHARED_MS;
+    const turnsMax = nowMs < this.#sharedUntilMs ? 1 : Number.POSITIVE_INFINITY;
+    return this.#queue.take(this.#batchCountMax, TURN_COUNT_MAX, turnsMax);
   }
 
   #withoutLate(items: readonly Submitted[], nowMs: number): readonly Submitted[] {

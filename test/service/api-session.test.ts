@@ -51,7 +51,7 @@ const connect = (port: number): ApiClient => {
   return client;
 };
 
-const roomy = { ageMs: 3_600_000, stallMs: 3_600_000, flushMs: 3_600_000 };
+const roomy = { ageMs: 3_600_000, stallMs: 3_600_000, restMs: 100, flushMs: 3_600_000 };
 const bound = 8_192;
 
 const connections: ClientHttp2Session[] = [];

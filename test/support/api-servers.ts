@@ -24,6 +24,7 @@ import { WATCH_LIMITS, type WatchLimits } from '../../src/api/events/watch-limit
 import { startGrpcServer } from '../../src/api/grpc/start-grpc-server.ts';
 import { createServices } from '../../src/api/services/create-services.ts';
 import type { SessionLimits } from '../../src/api/session/session-limits.ts';
+import type { TransportLimits } from '../../src/api/transport-bounds.ts';
 import {
   WatchEventsRequestSchema,
   type WatchEventsResponse,
@@ -44,6 +45,7 @@ export interface ApiServersOptions {
   readonly tokens?: readonly Token[];
   readonly sessionLimits?: SessionLimits;
   readonly serveOther?: ServeOther;
+  readonly limits?: TransportLimits;
   readonly watchLimits?: Partial<WatchLimits>;
 }
 
@@ -69,7 +71,10 @@ export async function startApiServers(options: ApiServersOptions = {}) {
   const authenticate = createAuthenticator(options.tokens ?? []);
   const { sessionLimits, serveOther } = options;
   const shared = { host: '127.0.0.1', port: 0, services, authenticate, log };
-  const limits = sessionLimits === undefined ? {} : { sessionLimits };
+  const limits = {
+    ...(sessionLimits === undefined ? {} : { sessionLimits }),
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+  };
   const grpc = await startGrpcServer({ ...shared, ...limits });
   const connect = await startConnectServer({
     ...shared,

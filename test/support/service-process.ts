@@ -1,16 +1,27 @@
 // The service in a process of its own, as a test starts it: the real one, configured through its environment, with a
 // clock that the parent moves over IPC. Stands alone because it is the child's entry point; the parent's side is
 // service-under-test.ts.
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { loadConfig } from '../../src/app/config.ts';
 import { createLogger } from '../../src/app/logger.ts';
 import { startService } from '../../src/app/service.ts';
-import { CLOCK_VARIABLE, type FromChild, type ToChild } from './service-messages.ts';
+import { CLOCK_VARIABLE, type FromChild, type Holdings, type ToChild } from './service-messages.ts';
 
 const startMs = process.env[CLOCK_VARIABLE];
 let nowMs = Number(startMs);
 
 function say(message: FromChild): void {
   process.send?.(message);
+}
+
+// The collector is not shown to scripts unless asked for; a test that compares memory needs it, others do not pay for it.
+function measure(): Holdings {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  const { heapUsed, external, rss } = process.memoryUsage();
+  const sockets = process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+  return { usedBytes: heapUsed + external, residentBytes: rss, sockets };
 }
 
 async function run(): Promise<void> {
@@ -22,6 +33,10 @@ async function run(): Promise<void> {
     if (message.kind === 'move-clock') {
       nowMs = message.nowMs;
       say({ kind: 'clock-moved', nowMs });
+      return;
+    }
+    if (message.kind === 'measure') {
+      say({ kind: 'measured', ...measure() });
       return;
     }
     service.stop().then(

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CLOCK_VARIABLE, type FromChild, type ToChild } from './service-messages.ts';
+import { CLOCK_VARIABLE, type FromChild, type Holdings, type ToChild } from './service-messages.ts';
 
 const CHILD_FILE = fileURLToPath(new URL('./service-process.ts', import.meta.url));
 // Loading the sources takes a second or two alone; a machine that runs all tests at once may need ten times that.
@@ -64,6 +64,12 @@ export class ServiceUnderTest {
     this.#nowMs = nowMs;
     this.#say({ kind: 'move-clock', nowMs });
     await this.#hear('clock-moved');
+  }
+
+  /** What the process holds, after it has collected its garbage. */
+  async measure(): Promise<Holdings> {
+    this.#say({ kind: 'measure' });
+    return await this.#hear('measured');
   }
 
   /** Ends the process at once, as a power cut would. */

@@ -4,6 +4,7 @@ import { type DescMessage, fromBinary } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { compressionGzip } from '@connectrpc/connect-node';
 import { type ApiRefusal, invalidFields, undecodable } from '../api-refusal.ts';
+import { isCrowdedJson, isCrowdedMessage } from '../crowded-message.ts';
 import { MESSAGE_BYTES_MAX } from '../transport-limits.ts';
 import { jsonProblems } from './json-problems.ts';
 
@@ -79,10 +80,14 @@ async function unwrapped(bytes: Buffer, { isEnveloped, isGzip }: BodyForm): Prom
   if (bytes.length < ENVELOPE_BYTES || bytes.readUInt32BE(1) !== bytes.length - ENVELOPE_BYTES) return undefined;
   const message = bytes.subarray(ENVELOPE_BYTES);
   if (bytes[0] === 0) return message;
-  return bytes[0] === 1 && isGzip ? compressionGzip.decompress(message, MESSAGE_BYTES_MAX) : undefined;
+  if (bytes[0] !== 1) return undefined;
+  // Connect, as the specification has it, would call it internal.
+  if (!isGzip) throw new Error('marked as compressed, without a word of how');
+  return compressionGzip.decompress(message, MESSAGE_BYTES_MAX);
 }
 
 function binaryRefusal(message: Uint8Array, desc: DescMessage): ApiRefusal | undefined {
+  if (isCrowdedMessage(desc, message)) return undecodable();
   try {
     fromBinary(desc, message);
     return undefined;
@@ -93,6 +98,7 @@ function binaryRefusal(message: Uint8Array, desc: DescMessage): ApiRefusal | und
 }
 
 function jsonRefusal(message: Uint8Array, desc: DescMessage): ApiRefusal | undefined {
+  if (isCrowdedJson(message)) return undecodable();
   let text: string;
   try {
     // Not the forgiving decoder that Connect uses: it would store another text than was sent.

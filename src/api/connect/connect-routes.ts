@@ -9,7 +9,7 @@ import {
 } from '@connectrpc/connect';
 import type { UniversalHandler, UniversalHandlerFn } from '@connectrpc/connect/protocol';
 import { compressionGzip } from '@connectrpc/connect-node';
-import { ReservationService } from '../../gen/budgetd/v1/reservation_pb.ts';
+import { ReservationService, type SessionRequest } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { Code } from '../../gen/google/rpc/code_pb.ts';
 import type { ApiLog } from '../api-log.ts';
 import { type ApiObserver, type HeaderReader, NO_API_OBSERVER } from '../api-observer.ts';
@@ -29,7 +29,9 @@ import {
 import type { ServingSessions } from '../serving-sessions.ts';
 import type { ServingStreams } from '../serving-streams.ts';
 import { MESSAGE_BYTES_MAX } from '../transport-limits.ts';
+import { FRAMES_TAKEN } from './arriving-body.ts';
 import { bodyForm, checkedBody } from './checked-body.ts';
+import { checkedFrames } from './checked-frames.ts';
 import { connectError } from './connect-error.ts';
 import { CUT_STREAM } from './cut-stream.ts';
 import { JSON_READ_OPTIONS } from './json-problems.ts';
@@ -106,11 +108,15 @@ function addRoutes(
       router.rpc(method as DescMethodServerStreaming, streaming(method, stream, { streams, log, observer }));
     }
   }
-  router.rpc(ReservationService.method.session, (requests, context) => {
+  const session = ReservationService.method.session;
+  const serveSession = (requests: AsyncIterable<SessionRequest>, context: HandlerContext) => {
     const observed = observer.call(SESSION_PATH, readerOf(context.requestHeader));
-    const deps = { sessions, observer, observed, cut: context.values.get(CUT_STREAM) };
-    return bridgeSession(deps, context.values.get(ACTOR), requests, context.signal);
-  });
+    const { values } = context;
+    const deps = { sessions, observer, observed, cut: values.get(CUT_STREAM), framesTaken: values.get(FRAMES_TAKEN) };
+    return bridgeSession(deps, values.get(ACTOR), requests, context.signal);
+  };
+  // What is in a compressed frame shows only when it is unpacked, and frames are too small to gain by it.
+  router.rpc(session, serveSession, { acceptCompression: [] });
 }
 
 // For what comes before the handler, which would otherwise tell of the call.
@@ -124,14 +130,15 @@ function turnedAway(method: DescMethod, header: Headers, refusal: ApiRefusal, ob
 // Connect takes a message from the body once the gate has let the caller in; the check runs as it does.
 function withCheckedBody(handler: UniversalHandler, observer: ApiObserver): UniversalHandlerFn {
   const { method } = handler;
-  // Of the others a request is a stream.
-  if (method.methodKind !== 'unary' && method.methodKind !== 'server_streaming') return handler;
   return (request) => {
     const { body, header } = request;
-    const form = bodyForm(header);
-    if (form === undefined || typeof body !== 'object' || body === null || !(Symbol.asyncIterator in body)) {
-      return handler(request);
+    if (typeof body !== 'object' || body === null || !(Symbol.asyncIterator in body)) return handler(request);
+    if (method.methodKind !== 'unary') {
+      const isJson = header.get('content-type')?.includes('json') === true;
+      return handler({ ...request, body: checkedFrames(body, isJson) });
     }
+    const form = bodyForm(header);
+    if (form === undefined) return handler(request);
     const refuse = (refusal: ApiRefusal) => turnedAway(method, header, refusal, observer);
     return handler({ ...request, body: checkedBody(body, form, method.input, refuse) });
   };

@@ -1,19 +1,19 @@
 // Routes an HTTP request to Connect, to the probes, or to whatever app serves beside them. Not connect-node's own adapter:
 // that one throws into the server for a request without an authority, and prints to the console.
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import { constants } from 'node:http2';
 import { createContextValues } from '@connectrpc/connect';
-import type { UniversalHandlerFn } from '@connectrpc/connect/protocol';
+import type { UniversalHandlerFn, UniversalServerRequest } from '@connectrpc/connect/protocol';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
+import { Code } from '../../gen/google/rpc/code_pb.ts';
+import type { AnswerWatch, OutgoingCall } from '../answer-watch.ts';
 import type { ApiLog } from '../api-log.ts';
+import type { Arrivals } from '../arrivals.ts';
+import type { CallStatus } from '../errors/call-status.ts';
+import { SESSION_PATH } from '../services/served-methods.ts';
+import { ArrivingBody, countFrames, firstBytes } from './arriving-body.ts';
 import { CUT_STREAM, cutStream } from './cut-stream.ts';
 import { foreignRequest } from './foreign-request.ts';
-
-/** A request over HTTP/1.1 or HTTP/2. */
-export type HttpRequest = IncomingMessage | Http2ServerRequest;
-
-/** Its response. */
-export type HttpResponse = ServerResponse | Http2ServerResponse;
+import type { HttpRequest, HttpResponse } from './http-call.ts';
 
 /** Serves what is neither a method of the contract nor a probe: metrics, the console. False: there is no such thing. */
 export type ServeOther = (request: HttpRequest, response: HttpResponse, path: string) => boolean;
@@ -27,6 +27,9 @@ export interface Routing {
   readonly log: ApiLog;
   /** Whether requests that name another host or come from a page of another site are refused. */
   readonly localOnly: boolean;
+  /** Bound what comes in and what goes out. */
+  readonly arrivals: Arrivals;
+  readonly answers: AnswerWatch;
 }
 
 function sendText(response: HttpResponse, code: number, text: string): void {
@@ -45,24 +48,75 @@ function serveProbe(request: HttpRequest, response: HttpResponse, path: string, 
   return true;
 }
 
+const isSession = (path: string): boolean => path === `/${SESSION_PATH}`;
+
+function outgoing(response: HttpResponse, path: string): OutgoingCall {
+  return {
+    unary: !isSession(path),
+    hasBegun: () => response.headersSent,
+    hasLeft: () => response.writableFinished,
+    unreadBytes: () => response.writableLength,
+    // Over HTTP/1.1 the rest of a request has a time-out of its own.
+    close: () => {
+      if ('stream' in response) response.stream.close(constants.NGHTTP2_NO_ERROR);
+    },
+    cut: () => cutStream(response),
+  };
+}
+
+const isOver = (response: HttpResponse): boolean =>
+  response.writableEnded || ('stream' in response ? response.stream.closed : response.destroyed);
+
+// Before anything is handled, so in no protocol's words but HTTP's. Refused: the client may send it again as it is.
+function turnAway(response: HttpResponse, status: CallStatus): void {
+  if (response.headersSent) cutStream(response);
+  else if (status.code === Code.DEADLINE_EXCEEDED) sendText(response, 408, status.message);
+  else if ('stream' in response) response.stream.close(constants.NGHTTP2_REFUSED_STREAM);
+  else sendText(response, 503, status.message);
+}
+
 /** The listener for `request` events. */
-export function createRequestListener({ routes, isServing, serveOther, log, localOnly }: Routing) {
+export function createRequestListener(routing: Routing) {
+  const { routes, isServing, serveOther, log, localOnly, arrivals, answers } = routing;
+  // Undefined: it went, or was turned away, before there was anything to handle.
+  const universalRequest = async (
+    request: HttpRequest,
+    response: HttpResponse,
+    path: string,
+    cut: () => void,
+  ): Promise<UniversalServerRequest | undefined> => {
+    const values = createContextValues().set(CUT_STREAM, cut);
+    const counted = isSession(path)
+      ? countFrames(arrivals, values, cut)
+      : new ArrivingBody(request, arrivals, (status) => turnAway(response, status));
+    response.once('close', () => counted.over());
+    // What opens a request and says no more costs little until here, and much from here on.
+    if (!isSession(path)) await firstBytes(request, response);
+    if (isOver(response)) return undefined;
+    const universal = universalRequestFromNodeRequest(request, response, undefined, values);
+    const { body } = universal;
+    // Always so for requests that come from Node.
+    const isBytes = typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
+    return isBytes ? { ...universal, body: counted.read(body) } : universal;
+  };
   const serve = async (request: HttpRequest, response: HttpResponse): Promise<void> => {
+    const path = (request.url ?? '').split('?', 1)[0] ?? '';
+    const call = outgoing(response, path);
+    answers.opened(call);
+    response.once('close', () => answers.closed(call));
     const foreign = localOnly ? foreignRequest(request.headers) : undefined;
     if (foreign !== undefined) {
       sendText(response, 403, foreign);
       return;
     }
-    const path = (request.url ?? '').split('?', 1)[0] ?? '';
     const handler = routes.get(path);
     if (handler === undefined) {
       if (serveProbe(request, response, path, isServing) || serveOther(request, response, path)) return;
       sendText(response, 404, 'not found');
       return;
     }
-    const values = createContextValues().set(CUT_STREAM, () => cutStream(response));
-    const universal = await handler(universalRequestFromNodeRequest(request, response, undefined, values));
-    await universalResponseToNodeResponse(universal, response);
+    const universal = await universalRequest(request, response, path, call.cut);
+    if (universal !== undefined) await universalResponseToNodeResponse(await handler(universal), response);
   };
   return (request: HttpRequest, response: HttpResponse): void => {
     serve(request, response).catch((cause: unknown) => {

@@ -84,11 +84,12 @@ async function pump(
   requests: AsyncIterable<SessionRequest>,
   session: Session,
   queue: FrameQueue,
-  observed: ObservedCall,
+  { observed, framesTaken }: BridgeDeps,
   signal: AbortSignal,
 ): Promise<void> {
   try {
     for await (const frame of requests) {
+      framesTaken();
       observed.run(() => session.receive(frame));
       await queue.readable();
     }
@@ -108,15 +109,18 @@ export interface BridgeDeps {
   readonly observed: ObservedCall;
   /** Resets the stream under the Session. */
   readonly cut: () => void;
+  /** The frames that have come so far are taken. */
+  readonly framesTaken: () => void;
 }
 
 /** Runs one Session; `signal` aborts when the peer is gone. Throws ConnectError where it ends with a status. */
 export async function* bridgeSession(
-  { sessions, observer, observed, cut }: BridgeDeps,
+  deps: BridgeDeps,
   actor: Actor,
   requests: AsyncIterable<SessionRequest>,
   signal: AbortSignal,
 ): AsyncGenerator<SessionResponse> {
+  const { sessions, observer, observed, cut } = deps;
   const queue = new FrameQueue(observed, cut);
   const session = sessions.open(actor, queue);
   if (isRefusal(session)) {
@@ -133,7 +137,7 @@ export async function* bridgeSession(
     queue.end(undefined);
   };
   signal.addEventListener('abort', onAbort, { once: true });
-  const pumping = pump(requests, session, queue, observed, signal);
+  const pumping = pump(requests, session, queue, deps, signal);
   try {
     yield* queue.frames(session);
   } finally {

@@ -1,16 +1,20 @@
 // The HTTP server: Connect, gRPC-Web and JSON for browsers and curl, gRPC over HTTP/2, the probes, and room for metrics
 // and the console. Slower than grpc-js by three to four times; busy callers use that one.
 import { createServer as createHttp1Server, type Server as Http1Server } from 'node:http';
-import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from 'node:http2';
+import { createServer as createHttp2Server, type Http2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import { AnswerWatch } from '../answer-watch.ts';
 import type { ApiLog } from '../api-log.ts';
 import type { ApiObserver } from '../api-observer.ts';
+import { Arrivals } from '../arrivals.ts';
 import type { Authenticate } from '../auth/authenticator.ts';
+import { ConnectionBound } from '../connection-bound.ts';
 import { PortInUseError, type RunningServer } from '../running-server.ts';
 import type { Services } from '../services/create-services.ts';
 import { ServingSessions } from '../serving-sessions.ts';
 import { ServingStreams } from '../serving-streams.ts';
 import { SESSION_LIMITS, type SessionLimits } from '../session/session-limits.ts';
+import { TRANSPORT_LIMITS, type TransportLimits } from '../transport-bounds.ts';
 import {
   HEADER_BYTES_MAX,
   HEADERS_TIMEOUT_MS,
@@ -41,6 +45,8 @@ export interface ConnectServerOptions {
   readonly serveOther?: ServeOther;
   /** Bounds of Sessions. Default: SESSION_LIMITS. */
   readonly sessionLimits?: SessionLimits;
+  /** Bounds of what peers may do. Default: TRANSPORT_LIMITS. */
+  readonly limits?: TransportLimits;
 }
 
 // Short beside any grace, long beside the look through the connections that it costs.
@@ -60,15 +66,25 @@ function listen(server: Http1Server, host: string, port: number): Promise<number
   });
 }
 
-// HTTP/2 sessions: the server that owns their sockets does not know them, so they are kept here.
-function trackSessions(http2: Http2Server): Set<ServerHttp2Session> {
-  const open = new Set<ServerHttp2Session>();
+// A quarter of the places is for HTTP/1.1, and for who has not said yet what it is.
+const HTTP2_SHARE = 3 / 4;
+
+function boundConnections(
+  http1: Http1Server,
+  http2: Http2Server,
+  limits: TransportLimits,
+  log: ApiLog,
+): ConnectionBound {
+  const { connectionsMax } = limits;
+  const connections = new ConnectionBound(Math.ceil(connectionsMax * HTTP2_SHARE), log);
   http2.on('session', (session) => {
-    open.add(session);
-    session.once('close', () => open.delete(session));
-    keepAlive(session);
+    connections.opened(session);
+    keepAlive(session, limits);
   });
-  return open;
+  http1.maxConnections = connectionsMax;
+  // All places are taken: those that only wait for another request make room.
+  http1.on('drop', () => http1.closeIdleConnections());
+  return connections;
 }
 
 function createServers(listener: ReturnType<typeof createRequestListener>) {
@@ -82,6 +98,8 @@ function createServers(listener: ReturnType<typeof createRequestListener>) {
     },
     listener,
   );
+  // Without it a client that does not read its answer keeps it here for ever.
+  http1.timeout = IDLE_TIMEOUT_MS;
   const settings = { maxConcurrentStreams: STREAMS_PER_CONNECTION_MAX, maxHeaderListSize: HEADER_BYTES_MAX };
   const http2 = createHttp2Server({ settings }, listener);
   return { http1, http2 };
@@ -92,6 +110,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
   const { host, services, authenticate, log } = options;
   const sessions = new ServingSessions(services, options.sessionLimits ?? SESSION_LIMITS);
   const streams = new ServingStreams();
+  const limits = options.limits ?? TRANSPORT_LIMITS;
   let serving = false;
   const { http1, http2 } = createServers(
     createRequestListener({
@@ -100,9 +119,11 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
       serveOther: options.serveOther ?? (() => false),
       log,
       localOnly: options.localOnly ?? false,
+      arrivals: new Arrivals(limits.arrivals),
+      answers: new AnswerWatch(limits.answers),
     }),
   );
-  const http2Sessions = trackSessions(http2);
+  const connections = boundConnections(http1, http2, limits, log);
   const closeUndecided = switchProtocols(http1, http2);
   const port = await listen(http1, host, options.port);
   const shutDown = (graceMs: number): Promise<void> =>
@@ -111,7 +132,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
       const sweep = setInterval(() => http1.closeIdleConnections(), SWEEP_MS);
       const timer = setTimeout(() => {
         log.warn({ graceMs }, 'HTTP connections that had not ended were cut');
-        for (const session of http2Sessions) session.destroy();
+        for (const session of connections.open) session.destroy();
         http1.closeAllConnections();
       }, graceMs);
       http1.close(() => {
@@ -120,7 +141,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
         resolve();
       });
       closeUndecided();
-      for (const session of http2Sessions) session.close();
+      for (const session of connections.open) session.close();
     });
   let stopping: Promise<void> | undefined;
   const stop = ({ graceMs }: { readonly graceMs: number }): Promise<void> => {

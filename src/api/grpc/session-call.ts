@@ -5,14 +5,19 @@ import { type SessionRequest, SessionRequestSchema } from '../../gen/budgetd/v1/
 import { Code } from '../../gen/google/rpc/code_pb.ts';
 import { NO_API_OBSERVER, type ObservedCall } from '../api-observer.ts';
 import { isRefusal, undecodable } from '../api-refusal.ts';
+import { isCrowdedMessage } from '../crowded-message.ts';
 import type { CallStatus } from '../errors/call-status.ts';
 import { refusalStatus } from '../errors/refusal-status.ts';
 import { SESSION_PATH } from '../services/served-methods.ts';
 import type { ServingSessions } from '../serving-sessions.ts';
 import type { Session, SessionSink } from '../session/session.ts';
-import { cutStream } from './cut-stream.ts';
+import { cutStream, streamOf } from './cut-stream.ts';
+import { arrivalOf } from './guard-streams.ts';
 import { serviceError } from './service-error.ts';
 import { type GrpcCallDeps, headersOf } from './unary-call.ts';
+
+// Before each message on the wire: a flag and its length.
+const PREFIX_BYTES = 5;
 
 type SessionStream = ServerDuplexStream<Buffer, Buffer>;
 
@@ -21,6 +26,13 @@ function endStream(call: SessionStream, observed: ObservedCall, status: CallStat
   // An error event is how grpc-js is told the status; what has been written still goes out before it.
   if (status === undefined) call.end();
   else call.emit('error', serviceError(status));
+}
+
+// grpc-js reads sixteen messages ahead of a reader that has paused: 16 MiB a Session. One is enough, since a frame that is
+// taken makes room for the next in the same turn.
+function readOneAhead(call: SessionStream): void {
+  const { _readableState: state } = call as unknown as { readonly _readableState?: { highWaterMark: number } };
+  if (state !== undefined) state.highWaterMark = 1;
 }
 
 function sinkOf(call: SessionStream, observed: ObservedCall): SessionSink {
@@ -38,6 +50,7 @@ function sinkOf(call: SessionStream, observed: ObservedCall): SessionSink {
 }
 
 function decode(bytes: Buffer): SessionRequest | undefined {
+  if (isCrowdedMessage(SessionRequestSchema, bytes)) return undefined;
   try {
     return fromBinary(SessionRequestSchema, bytes);
   } catch {
@@ -65,7 +78,12 @@ export function sessionCall(sessions: ServingSessions, deps: GrpcCallDeps): hand
       observer.refused(session.reason);
       return endStream(call, observed, refusalStatus(session));
     }
-    call.on('data', (bytes: Buffer) => observed.run(() => receive(session, bytes)));
+    readOneAhead(call);
+    const stream = streamOf(call);
+    call.on('data', (bytes: Buffer) => {
+      if (stream !== undefined) arrivalOf(stream)?.take(bytes.length + PREFIX_BYTES);
+      observed.run(() => receive(session, bytes));
+    });
     call.on('end', () => session.close(undefined));
     call.on('drain', () => session.writable());
     // Comes for every stream, however it ended.

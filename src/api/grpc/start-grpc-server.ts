@@ -4,20 +4,21 @@ import { Server, ServerCredentials, type ServerOptions, type ServiceDefinition }
 import type { ApiLog } from '../api-log.ts';
 import type { ApiObserver } from '../api-observer.ts';
 import type { Authenticate } from '../auth/authenticator.ts';
+import { ConnectionBound } from '../connection-bound.ts';
 import { PortInUseError, type RunningServer } from '../running-server.ts';
 import type { Services } from '../services/create-services.ts';
 import { SESSION_METHOD, type ServedService, servedServices } from '../services/served-methods.ts';
 import { ServingSessions } from '../serving-sessions.ts';
 import { ServingStreams } from '../serving-streams.ts';
 import { SESSION_LIMITS, type SessionLimits } from '../session/session-limits.ts';
+import { TRANSPORT_LIMITS, type TransportLimits } from '../transport-bounds.ts';
 import {
   CONNECTION_AGE_GRACE_MS,
   CONNECTION_AGE_MS,
-  KEEPALIVE_TIME_MS,
-  KEEPALIVE_TIMEOUT_MS,
   MESSAGE_BYTES_MAX,
   STREAMS_PER_CONNECTION_MAX,
 } from '../transport-limits.ts';
+import { guardStreams } from './guard-streams.ts';
 import { serveHealth } from './health.ts';
 import { serveReflection } from './reflection.ts';
 import { sessionCall } from './session-call.ts';
@@ -38,20 +39,22 @@ export interface GrpcServerOptions {
   readonly observer?: ApiObserver | undefined;
   /** Bounds of Sessions. Default: SESSION_LIMITS. */
   readonly sessionLimits?: SessionLimits;
+  /** Bounds of what peers may do. Default: TRANSPORT_LIMITS. */
+  readonly limits?: TransportLimits;
 }
 
-const SERVER_OPTIONS: ServerOptions = {
+const serverOptions = ({ keepaliveMs, keepaliveTimeoutMs }: TransportLimits): ServerOptions => ({
   'grpc.max_receive_message_length': MESSAGE_BYTES_MAX,
   // Responses are bounded where they are made; refusing one here would hide an effect that took place.
   'grpc.max_send_message_length': -1,
   'grpc.max_concurrent_streams': STREAMS_PER_CONNECTION_MAX,
-  'grpc.keepalive_time_ms': KEEPALIVE_TIME_MS,
-  'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
+  'grpc.keepalive_time_ms': keepaliveMs,
+  'grpc.keepalive_timeout_ms': keepaliveTimeoutMs,
   'grpc.max_connection_age_ms': CONNECTION_AGE_MS,
   'grpc.max_connection_age_grace_ms': CONNECTION_AGE_GRACE_MS,
   // Nothing reads channelz here, but without it grpc-js forgets its connections and cannot cut them (1.14).
   'grpc.enable_channelz': 1,
-};
+});
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 
@@ -126,7 +129,9 @@ function shutDown(server: Server, graceMs: number, log: ApiLog): Promise<void> {
 /** Starts the server; it listens when the promise resolves. Health says NOT_SERVING until told otherwise. */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<RunningServer> {
   const { host, services, log } = options;
-  const server = new Server(SERVER_OPTIONS);
+  const limits = options.limits ?? TRANSPORT_LIMITS;
+  const server = new Server(serverOptions(limits));
+  guardStreams(server, limits, new ConnectionBound(limits.connectionsMax, log));
   const tracked = new TrackedStreams();
   const sessions = new ServingSessions(services, options.sessionLimits ?? SESSION_LIMITS);
   const streams = new ServingStreams();

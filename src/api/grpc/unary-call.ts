@@ -7,6 +7,7 @@ import type { ApiLog } from '../api-log.ts';
 import { type ApiObserver, type HeaderReader, NO_API_OBSERVER } from '../api-observer.ts';
 import { type ApiRefusal, isRefusal, undecodable } from '../api-refusal.ts';
 import type { Authenticate } from '../auth/authenticator.ts';
+import { isCrowdedMessage } from '../crowded-message.ts';
 import { type CallStatus, faultStatus } from '../errors/call-status.ts';
 import { refusalStatus } from '../errors/refusal-status.ts';
 import { type AnyHandler, methodPath } from '../services/served-methods.ts';
@@ -30,6 +31,7 @@ export function headersOf(metadata: Metadata): HeaderReader {
 
 /** A request, or the refusal of bytes that are none. */
 export function decodeRequest(method: DescMethod, bytes: Uint8Array) {
+  if (isCrowdedMessage(method.input, bytes)) return undecodable();
   try {
     return fromBinary(method.input, bytes);
   } catch {

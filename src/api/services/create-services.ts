@@ -6,6 +6,7 @@ import type { ServerInfoService } from '../../gen/budgetd/v1/server_info_pb.ts';
 import type { Actor } from '../auth/actor.ts';
 import { Session, type SessionSink } from '../session/session.ts';
 import type { SessionLimits } from '../session/session-limits.ts';
+import type { UnreadResults } from '../session/unread-results.ts';
 import { createBudgetService } from './budget-service.ts';
 import { CommandDesk } from './command-desk.ts';
 import { createEventService } from './event-service.ts';
@@ -21,7 +22,7 @@ export interface Services {
   readonly serverInfo: UnaryHandlers<typeof ServerInfoService>;
   readonly event: StreamHandlers<typeof EventService>;
   /** Begins a Session whose frames go to `sink`. */
-  openSession(actor: Actor, sink: SessionSink, limits: SessionLimits): Session;
+  openSession(actor: Actor, sink: SessionSink, limits: SessionLimits, unread?: UnreadResults): Session;
 }
 
 /** Makes the services. */
@@ -34,6 +35,6 @@ export function createServices(deps: ServiceDeps): Services {
     budget: createBudgetService(deps, desk),
     serverInfo: createServerInfoService(deps),
     event: createEventService(deps),
-    openSession: (actor, sink, limits) => new Session(sessionDeps, actor, sink, limits),
+    openSession: (actor, sink, limits, unread) => new Session({ ...sessionDeps, unread }, actor, sink, limits),
   };
 }

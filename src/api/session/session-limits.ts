@@ -8,6 +8,8 @@ export interface SessionLimits {
   readonly ageMs: number;
   /** How long the peer may leave results unread before the Session is given up. */
   readonly stallMs: number;
+  /** How long no frame is read after a command was refused for overload. */
+  readonly restMs: number;
   /** How long its status may take to leave then; and how long results may stay unread once the server stops. */
   readonly flushMs: number;
 }
@@ -20,6 +22,8 @@ export const SESSION_LIMITS: SessionLimits = {
   ageMs: 30 * 60 * 1_000,
   // A reader this slow is gone or stuck; its results would only hold memory. Its keys tell it later what became of them.
   stallMs: 60_000,
+  // A few batches: time for the lane to make room, far less than the pause that RetryInfo asks for.
+  restMs: 100,
   // Some round trips. A window that has been closed until now hardly opens, and a stop must not wait for it.
   flushMs: 1_000,
 };

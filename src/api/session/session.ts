@@ -1,6 +1,7 @@
 // A Session: frames of commands in, frames of results out, whatever the transport. The hottest path of the service.
 //
-//   open     frames are taken; every command of a frame is checked and submitted in the turn in which the frame came
+//   open     frames are taken; every command of a frame is checked and submitted in the turn in which the frame came, of a
+//            large frame in the turns that follow
 //   closing  no frame is taken any more (half-closed, drained, too old, or a broken frame); results still go out
 //   ended    the status is sent, or the peer is gone: results that come late are dropped, never their effects. A status
 //            that cannot get past unread results is given up after a while, and the stream reset
@@ -23,8 +24,10 @@ import { refusalStatus } from '../errors/refusal-status.ts';
 import type { CommandDesk } from '../services/command-desk.ts';
 import { RESERVATION_CALLS, reservationAnswer } from '../services/reservation-calls.ts';
 import type { CommandOrigin } from '../validate/reservation-commands.ts';
+import { FrameSlices } from './frame-slices.ts';
 import { type ReadyResult, resultFrame } from './result-frame.ts';
 import type { SessionLimits } from './session-limits.ts';
+import type { UnreadResults } from './unread-results.ts';
 
 /** The transport under a Session. */
 export interface SessionSink {
@@ -45,6 +48,8 @@ export interface SessionDeps {
   readonly log: ApiLog;
   /** Default: nobody. */
   readonly observer?: ApiObserver | undefined;
+  /** What all Sessions hold together. Default: not counted. */
+  readonly unread?: UnreadResults | undefined;
 }
 
 type CallName = keyof typeof RESERVATION_CALLS;
@@ -90,6 +95,9 @@ export class Session {
   #writeBlocked = false;
   #stopping = false;
   #readPaused = false;
+  #restTimer: NodeJS.Timeout | undefined;
+  // A Session that has ended meanwhile has dropped what was not started.
+  readonly #slices = new FrameSlices(() => this.#flush());
 
   constructor(deps: SessionDeps, actor: Actor, sink: SessionSink, limits: SessionLimits) {
     this.#deps = deps;
@@ -112,14 +120,11 @@ export class Session {
       return;
     }
     const observed = frame.commands.length === 0 ? undefined : this.#observer.frame(frame.commands.length);
-    if (observed === undefined) this.#startAll(frame.commands, undefined);
-    else
-      observed.run(() =>
-        this.#startAll(
-          frame.commands,
-          countDown(frame.commands.length, () => observed.end()),
-        ),
-      );
+    if (observed === undefined) this.#slices.take(frame.commands, (commands) => this.#startAll(commands, undefined));
+    else {
+      const done = countDown(frame.commands.length, () => observed.end());
+      this.#slices.take(frame.commands, (commands) => observed.run(() => this.#startAll(commands, done)));
+    }
     this.#balance();
   }
 
@@ -152,6 +157,11 @@ export class Session {
     this.#writeBlocked = false;
     this.#unwatch();
     this.#flush();
+  }
+
+  /** Too much waits here for peers that do not read, and most of it for this one: ends it. */
+  giveUp(): void {
+    this.#stalled();
   }
 
   // `done`, if given, is called once for each command, when it is answered.
@@ -217,6 +227,7 @@ export class Session {
 
   #refuse(commandId: bigint, refusal: ApiRefusal): false {
     this.#observer.refused(refusal.reason);
+    if (refusal.reason === 'OVERLOADED') this.#rest();
     this.#pushError(commandId, refusalStatus(refusal));
     return false;
   }
@@ -249,9 +260,16 @@ export class Session {
       if (!this.#sink.write(frame)) this.#block();
     }
     this.#ready = sent === this.#ready.length ? [] : this.#ready.slice(sent);
-    const isDone = this.#state === 'closing' && this.#awaitedIds.size === 0 && this.#ready.length === 0;
-    if (isDone) this.#end(this.#endStatus, this.#patienceMs());
+    // Tells also when it has become nothing again; may end this Session.
+    this.#deps.unread?.set(this, this.#ready.length);
+    if (this.#hasEnded()) return;
+    if (this.#state === 'closing' && this.#heldCount === 0) this.#end(this.#endStatus, this.#patienceMs());
     else this.#balance();
+  }
+
+  // Asked again where the state may have changed meanwhile.
+  #hasEnded(): boolean {
+    return this.#state === 'ended';
   }
 
   #block(): void {
@@ -282,14 +300,30 @@ export class Session {
     this.#sink.cut();
   }
 
+  // Commands that came and whose results have not left.
+  get #heldCount(): number {
+    return this.#slices.pendingCount + this.#awaitedIds.size + this.#ready.length;
+  }
+
+  // A client that is refused for overload and goes on at once would keep the service busy with refusals alone.
+  #rest(): void {
+    this.#slices.hold();
+    this.#restTimer ??= setTimeout(() => {
+      this.#restTimer = undefined;
+      this.#slices.resume();
+      this.#balance();
+    }, this.#limits.restMs).unref();
+  }
+
   // Reads only while there is room; resumes at half of it, so that it does not stop and go at every frame.
   #balance(): void {
     if (this.#state !== 'open') return;
-    const held = this.#awaitedIds.size + this.#ready.length;
-    if (!this.#readPaused && held >= this.#limits.commandsMax) {
+    const held = this.#heldCount;
+    const rests = this.#restTimer !== undefined;
+    if (!this.#readPaused && (rests || held >= this.#limits.commandsMax)) {
       this.#readPaused = true;
       this.#sink.pauseReading();
-    } else if (this.#readPaused && held <= this.#limits.commandsMax / 2) {
+    } else if (this.#readPaused && !rests && held <= this.#limits.commandsMax / 2) {
       this.#readPaused = false;
       this.#sink.resumeReading();
     }
@@ -306,6 +340,9 @@ export class Session {
   #release(): void {
     this.#state = 'ended';
     this.#ready = [];
+    this.#slices.clear();
+    clearTimeout(this.#restTimer);
+    this.#deps.unread?.set(this, 0);
     clearTimeout(this.#ageTimer);
     this.#unwatch();
   }

@@ -33,6 +33,15 @@ describe('turns', () => {
     expect(names(queue.take(21, 20))).toContain('quiet1');
   });
 
+  it('are as many as there may be: a flood does not fill what others leave', () => {
+    const queue = filled(['flood', 500], ['quiet', 2]);
+    expect(queue.treeCount).toBe(2);
+    expect(names(queue.take(256, 20, 1))).toHaveLength(22);
+    // Of one tree alone now.
+    expect(queue.take(256, 20, 2)).toHaveLength(40);
+    expect(queue.take(256, 20)).toHaveLength(256);
+  });
+
   it('go to one tree alone as long as no other waits', () => {
     expect(filled(['a', 50]).take(40, 8)).toHaveLength(40);
   });
