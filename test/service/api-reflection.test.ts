@@ -56,6 +56,7 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
     const names = fieldsOf(list ?? new Uint8Array(), 1).map((entry) => Buffer.from(entry).toString().slice(2));
     expect(names.sort()).toEqual([
       'budgetd.v1.BudgetService',
+      'budgetd.v1.EventService',
       'budgetd.v1.ReservationService',
       'budgetd.v1.ServerInfoService',
       'grpc.health.v1.Health',

@@ -4,6 +4,7 @@ import { connect as connectSession } from 'node:http2';
 import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Token } from '../../src/api/auth/authenticator.ts';
+import { TRANSPORT_LIMITS } from '../../src/api/transport-bounds.ts';
 import type { WatchEventsResponse } from '../../src/gen/budgetd/v1/event_pb.ts';
 import { ApiClient, startApiServers, type WatchClient } from '../support/api-servers.ts';
 import { path } from '../support/fake-coordinator.ts';
@@ -165,6 +166,20 @@ describe('a watch ends', () => {
     expect(servers.coordinator.listeners.size).toBe(1);
     watch.stream.cancel();
     while (servers.coordinator.listeners.size > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  });
+});
+
+describe('a watch outlives what an answer to a unary call may take', () => {
+  it.each(['grpc', 'connect'] as const)('on the %s server', async (server) => {
+    const answers = { ...TRANSPORT_LIMITS.answers, timeMs: 100, checkMs: 20 };
+    await start({ limits: { ...TRANSPORT_LIMITS, answers }, watchLimits: { keepAliveMs: 50 } });
+    const watch = client(undefined, servers[server].port).watch({ budget: 'acme' });
+    let count = 0;
+    await watch.until(() => {
+      count += 1;
+      return count === 10;
+    });
+    watch.stream.cancel();
   });
 });
 

@@ -133,7 +133,8 @@ function withCheckedBody(handler: UniversalHandler, observer: ApiObserver): Univ
   return (request) => {
     const { body, header } = request;
     if (typeof body !== 'object' || body === null || !(Symbol.asyncIterator in body)) return handler(request);
-    if (method.methodKind !== 'unary') {
+    // A Session's request is a stream of its own.
+    if (method.methodKind === 'bidi_streaming') {
       const isJson = header.get('content-type')?.includes('json') === true;
       return handler({ ...request, body: checkedFrames(body, isJson) });
     }

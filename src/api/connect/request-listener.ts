@@ -9,7 +9,7 @@ import type { AnswerWatch, OutgoingCall } from '../answer-watch.ts';
 import type { ApiLog } from '../api-log.ts';
 import type { Arrivals } from '../arrivals.ts';
 import type { CallStatus } from '../errors/call-status.ts';
-import { SESSION_PATH } from '../services/served-methods.ts';
+import { answersWithStream, SESSION_PATH } from '../services/served-methods.ts';
 import { ArrivingBody, countFrames, firstBytes } from './arriving-body.ts';
 import { CUT_STREAM, cutStream } from './cut-stream.ts';
 import { foreignRequest } from './foreign-request.ts';
@@ -52,7 +52,7 @@ const isSession = (path: string): boolean => path === `/${SESSION_PATH}`;
 
 function outgoing(response: HttpResponse, path: string): OutgoingCall {
   return {
-    unary: !isSession(path),
+    unary: !answersWithStream(path),
     hasBegun: () => response.headersSent,
     hasLeft: () => response.writableFinished,
     unreadBytes: () => response.writableLength,

@@ -8,7 +8,7 @@ import { AnswerWatch } from '../answer-watch.ts';
 import { type Arrival, Arrivals } from '../arrivals.ts';
 import type { ConnectionBound } from '../connection-bound.ts';
 import { bareStatus, type CallStatus } from '../errors/call-status.ts';
-import { SESSION_PATH } from '../services/served-methods.ts';
+import { answersWithStream, SESSION_PATH } from '../services/served-methods.ts';
 import type { TransportLimits } from '../transport-bounds.ts';
 import { HEADER_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from '../transport-limits.ts';
 import { serviceError } from './service-error.ts';
@@ -74,7 +74,7 @@ function watch(stream: ServerHttp2Stream, path: string, { arrivals: arriving, an
   const isReflection = path.startsWith(REFLECTION);
   const isSession = path === `/${SESSION_PATH}`;
   const call = {
-    unary: !isReflection && !isSession && path !== HEALTH_WATCH,
+    unary: !isReflection && path !== HEALTH_WATCH && !answersWithStream(path),
     hasBegun: () => stream.headersSent,
     hasLeft: () => stream.writableFinished,
     unreadBytes: () => stream.writableLength,

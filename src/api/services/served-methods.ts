@@ -40,6 +40,17 @@ export function methodPath(method: DescMethod): string {
 /** Path of Session. */
 export const SESSION_PATH = methodPath(SESSION_METHOD);
 
+const STREAMED: ReadonlySet<string> = new Set(
+  SERVICE_DESCS.flatMap(({ methods }) => methods)
+    .filter(({ methodKind }) => methodKind !== 'unary')
+    .map((method) => `/${methodPath(method)}`),
+);
+
+/** Whether a method answers with a stream, which lasts; `path` as in a request: with its slash in front. */
+export function answersWithStream(path: string): boolean {
+  return STREAMED.has(path);
+}
+
 /** Every service with its handlers. */
 export function servedServices(services: Services): readonly ServedService[] {
   // `UnaryHandlers` has proved each handler against its method; here they are only looked up by name.
