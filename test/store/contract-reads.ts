@@ -127,6 +127,36 @@ export function describeReads(c: ContractWorld): void {
     expect(ids).toStrictEqual(ids.toSorted());
   });
 
+  it('heads that have moved since an instant, and where a journal stood at one', async () => {
+    const head = await c.start();
+    const at = async (atMs?: number) => c.store.seqThrough(c.treeId, atMs);
+    const moved = async (afterMs: number) => {
+      const heads = await c.store.treeHeads(tree(c.treeId.slice(0, -1)), 1_000, afterMs);
+      return heads.some(({ treeId }) => treeId === c.treeId);
+    };
+    const entries = [alerted({ seq: 4, atMs: head.atMs + 50 }, [1, 1, 0, 80])];
+    await appendTo(c.store, c.epoch, { treeId: c.treeId, expected: head, entries });
+    expect([await at(0), await at(head.atMs - 1), await at(head.atMs), await at(head.atMs + 49)]).toEqual([0, 0, 3, 3]);
+    expect([await at(head.atMs + 50), await at(Number.MAX_SAFE_INTEGER), await at()]).toEqual([4, 4, 4]);
+    expect(await c.store.seqThrough(tree('nobody'))).toBe(0);
+    expect([await moved(head.atMs + 49), await moved(head.atMs + 50)]).toEqual([true, false]);
+  });
+
+  it('reservations by their ids, as projected', async () => {
+    const entries = [
+      ...threeLevels(c.treeId),
+      granted({ seq: 4 }, rid('r'), c.onRun(), held(7n, START_MS + 9)),
+      granted({ seq: 5 }, rid('s'), c.onRun(), held(8n, START_MS + 9)),
+    ];
+    await c.start(entries);
+    expect(await c.store.findReservations(c.treeId, [rid('r')])).toEqual([]);
+    await c.project(entries);
+    const found = await c.store.findReservations(c.treeId, [rid('s'), rid('nobody'), rid('r')]);
+    expect(found.map(({ figures }) => figures.heldMicros).toSorted()).toEqual([7n, 8n]);
+    expect(await c.store.findReservations(tree('nobody'), [rid('r')])).toEqual([]);
+    expect(await c.store.findReservations(c.treeId, [])).toEqual([]);
+  });
+
   it('audit reads rows, projection and keys back', async () => {
     const entries = [
       ...threeLevels(c.treeId),
