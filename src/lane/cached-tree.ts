@@ -64,7 +64,8 @@ export class CachedTree {
   /** When to look next for periods that are over. */
   #pastLookMs: number;
 
-  constructor(treeId: TreeId, loaded: Loaded) {
+  /** `asked`: what the load was made for. */
+  constructor(treeId: TreeId, loaded: Loaded, asked?: Missing) {
     this.treeId = treeId;
     this.head = loaded.head;
     this.#pastLookMs = loaded.head.atMs + PAST_LOOK_MS;
@@ -88,6 +89,9 @@ export class CachedTree {
     this.state.evictOrphans();
     for (const { id, figures } of this.state.reservations()) if (figures.state !== 'ACTIVE') this.#ended.push(id);
     for (const { def } of this.state.budgets()) if (def.closed) this.#closed.push(def.no);
+    // Before anything is forgotten: what was asked for and is there must not be taken for absent. Of a tree that does not
+    // exist nothing has to be noted: no name is in it.
+    if (asked !== undefined && !this.#isEmpty()) this.#absent.note(asked, this.state);
     this.letGo();
   }
 
@@ -162,14 +166,9 @@ export class CachedTree {
     if (loaded.leasesThroughMs !== undefined && loaded.leasesThroughMs > this.leasesThroughMs) {
       this.leasesThroughMs = loaded.leasesThroughMs;
     }
-    this.noteAbsent(asked);
+    this.#absent.note(asked, this.state);
     this.letGo();
     return true;
-  }
-
-  /** Notes what was asked for and is not there. */
-  noteAbsent(asked: Missing): void {
-    this.#absent.note(asked, this.state);
   }
 
   /** Ends a batch of entries that are applied. `head`: the end of the journal once it is committed. */
@@ -213,8 +212,8 @@ export class CachedTree {
   }
 
   /**
-   * Forgets periods that are over, now and then, and what has ended, at twice the count that is kept and down to it, so that it does not move whole lists for each batch.
-   * Only between batches.
+   * Forgets periods that are over, now and then, and what has ended, at twice the count that is kept and down to it, so that it
+   * does not move whole lists for each batch. Only between batches.
    */
   letGo(): void {
     if (this.head.atMs >= this.#pastLookMs) {
