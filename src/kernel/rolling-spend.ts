@@ -19,7 +19,7 @@ interface Sum {
 // Derived from the steps alone: whoever has another list of steps has other sums.
 const sums = new WeakMap<readonly Counter[], Map<number, Sum>>();
 
-/** What counts of `steps` in a window at `nowMs`. The steps of one window must be in order, oldest first. */
+/** What counts of `steps` in a window at `nowMs`. The steps must be in order: see BudgetState. */
 export function rollingSpend(
   steps: readonly Counter[],
   windowNo: number,
@@ -73,13 +73,9 @@ export function copySteps(steps: readonly Counter[]): Counter[] {
  * is taken from it: then it was let go, since it does not count any more.
  */
 export function moveStep(steps: Counter[], windowNo: number, periodMs: number, by: RollingSpend): boolean {
-  let at = steps.length - 1;
-  for (; at >= 0; at -= 1) {
-    const step = steps[at] as Counter;
-    if (step.windowNo === windowNo && step.periodMs <= periodMs) break;
-  }
-  const found = at < 0 ? undefined : steps[at];
-  if (found?.periodMs === periodMs) {
+  const at = placeOf(steps, windowNo, periodMs);
+  const found = steps[at];
+  if (found?.windowNo === windowNo && found.periodMs === periodMs) {
     const moved = {
       ...found,
       settledMicros: found.settledMicros + by.settledMicros,
@@ -89,16 +85,24 @@ export function moveStep(steps: Counter[], windowNo: number, periodMs: number, b
     steps[at] = moved;
   } else {
     if (by.settledMicros < 0n || by.overrunMicros < 0n) return true;
-    steps.splice(at < 0 ? firstOf(steps, windowNo) : at + 1, 0, { windowNo, periodMs, heldMicros: 0n, ...pick(by) });
+    steps.splice(at, 0, { windowNo, periodMs, heldMicros: 0n, ...pick(by) });
   }
   const sum = sums.get(steps)?.get(windowNo);
   if (sum !== undefined && periodMs >= sum.oldestMs) add(sum, by);
   return true;
 }
 
-function firstOf(steps: readonly Counter[], windowNo: number): number {
-  const at = steps.findIndex((step) => step.windowNo === windowNo);
-  return at === -1 ? steps.length : at;
+// Where a step stands or is to stand. By halving: a month of minutes beside the one that is moved must not be walked through.
+function placeOf(steps: readonly Counter[], windowNo: number, periodMs: number): number {
+  let from = 0;
+  let to = steps.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    const step = steps[middle] as Counter;
+    if (step.windowNo < windowNo || (step.windowNo === windowNo && step.periodMs < periodMs)) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 function pick({ settledMicros, overrunMicros }: RollingSpend): RollingSpend {
