@@ -91,7 +91,7 @@ export class CachedTree {
     for (const { def } of this.state.budgets()) if (def.closed) this.#closed.push(def.no);
     // Before anything is forgotten: what was asked for and is there must not be taken for absent. Of a tree that does not
     // exist nothing has to be noted: no name is in it.
-    if (asked !== undefined && !this.#isEmpty()) this.#absent.note(asked, this.state);
+    if (asked !== undefined && !this.#isEmpty()) this.noteAbsent(asked);
     this.letGo();
   }
 
@@ -166,9 +166,14 @@ export class CachedTree {
     if (loaded.leasesThroughMs !== undefined && loaded.leasesThroughMs > this.leasesThroughMs) {
       this.leasesThroughMs = loaded.leasesThroughMs;
     }
-    this.#absent.note(asked, this.state);
+    this.noteAbsent(asked);
     this.letGo();
     return true;
+  }
+
+  /** Notes what was asked for and is not there. */
+  noteAbsent(asked: Missing): void {
+    this.#absent.note(asked, this.state);
   }
 
   /** Ends a batch of entries that are applied. `head`: the end of the journal once it is committed. */

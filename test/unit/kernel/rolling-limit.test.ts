@@ -112,7 +112,8 @@ describe('a rolling limit', () => {
     const driver = new KernelDriver();
     const limits = { short: rolling(MINUTE_MS, 1_000), long: rolling(DAY_MS, 1_000) };
     driver.run(driver.make.create('t', { limits }));
-    const steps = () => driver.state.budgetAt('t' as never)?.steps.map(({ windowNo, periodMs }) => [windowNo, periodMs]);
+    const steps = () =>
+      driver.state.budgetAt('t' as never)?.steps.map(({ windowNo, periodMs }) => [windowNo, periodMs]);
     const firstMs = driver.nowMs;
     spend(driver, 7);
     driver.advance(10 * MINUTE_MS);
