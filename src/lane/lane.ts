@@ -106,7 +106,7 @@ export class Lane {
     });
   }
 
-  /** Commands that were let in and are not answered yet, those of the batch in flight left out. */
+  /** Commands that were let in and are not answered yet, those of the one or two batches in flight left out. */
   get depth(): number {
     return this.#queue.count + this.#alone.length + this.cache.parkedCount + this.#searches.parkedCount;
   }
