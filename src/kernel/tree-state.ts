@@ -5,7 +5,8 @@
 //
 // Records are immutable and replaced whole, with one exception: within a batch the counters of a budget are moved in place
 // on a copy that the batch made, since replacing three budgets for each of a thousand reserves was a tenth of the time of
-// a hot tree. Whoever keeps a counter past the decision copies it (read.ts).
+// a hot tree. Whoever keeps a counter past the decision copies it (read.ts). Steps of rolling windows, of which a budget may
+// have half a million, are moved in place without a copy, and each move is noted.
 import type { Account, BudgetState, Counter, PeriodAccounts } from './budget.ts';
 import type { Effect, Entry, RateMove } from './entry.ts';
 import { invariant } from './invariant.ts';
@@ -13,6 +14,7 @@ import { LeaseIndex } from './lease-index.ts';
 import { type MovingBudget, moveLifetime, moveWindow, movingCopy, withoutPast } from './moving-budget.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
 import type { Reservation } from './reservation.ts';
+import { type StepMove, undoStep } from './rolling-spend.ts';
 
 /** Where a tree's journal ends, as far as this state knows. */
 export interface StatePosition {
@@ -28,6 +30,8 @@ class Before {
   readonly budgets = new Map<number, BudgetState | undefined>();
   readonly reservations: (readonly [ReservationId, Reservation | undefined])[] = [];
   readonly remembered: (readonly [string, Entry | undefined])[] = [];
+  /** Steps are moved in place: what takes them back. */
+  readonly stepMoves: StepMove[] = [];
 
   constructor(position: StatePosition) {
     this.position = position;
@@ -192,7 +196,7 @@ export class TreeState {
       const budget = this.#mustMove(account.budgetNo);
       if (budget === undefined) continue;
       if (account.windowNo !== 0) {
-        if (moveWindow(budget, account, effect)) this.#turned.add(account.budgetNo);
+        if (moveWindow(budget, account, effect, this.#before.stepMoves)) this.#turned.add(account.budgetNo);
         continue;
       }
       moveLifetime(budget, effect);
@@ -376,7 +380,8 @@ export class TreeState {
     this.#moving.clear();
   }
 
-  #restore({ budgets, reservations, remembered }: Before): void {
+  #restore({ budgets, reservations, remembered, stepMoves }: Before): void {
+    for (const move of stepMoves.toReversed()) undoStep(move);
     for (const [no, before] of budgets) {
       if (before !== undefined) {
         this.#budgets.set(no, before);
