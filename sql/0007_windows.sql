@@ -82,9 +82,9 @@ BEGIN ATOMIC
 END;
 
 -- What windows of a budget have to start from, one row each, as projected at `seq`: sums over what was admitted from
--- `p_from_ms` on, and before `p_until_ms` where that is given; or, where there is a step, what settled from then on by the step of when it did. What an entry of a live
--- reservation, or of one that lapsed, settled is not told apart by time: it counts from the projected time, except what a lapse
--- assumed, which is taken out of the lapse's own step again.
+-- `p_from_ms` on, and before `p_until_ms` where that is given; or, where there is a step, what settled from then on by the step
+-- of when it did. What a live reservation settled, or one that lapsed and settles in parts, is not told apart by time: it counts
+-- from the projected time, except what a lapse assumed, which is taken out of the lapse's own step again.
 CREATE FUNCTION budgetd.window_history(
   p_tree text, p_budget_no integer, p_from_ms bigint[], p_until_ms bigint[], p_step_ms bigint[]
 )

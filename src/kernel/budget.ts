@@ -139,7 +139,7 @@ export interface BudgetState {
   readonly def: BudgetDef;
   /** The lifetime counter first; then those of other windows, one a period, later periods of a window behind earlier ones. */
   readonly counters: readonly Counter[];
-  /** What settled in each step of the rolling windows, oldest first. Nothing is held here. */
+  /** What settled in each step of the rolling windows: window by window in the order of their numbers, oldest first. Nothing is held here. */
   readonly steps: readonly Counter[];
   /** Rates that were used; one that was not is full. */
   readonly rateLevels: readonly RateLevel[];

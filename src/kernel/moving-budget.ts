@@ -5,7 +5,7 @@ import type { Account, BudgetState, Counter } from './budget.ts';
 import type { Alert, Effect } from './entry.ts';
 import { invariant } from './invariant.ts';
 import type { RateLevel } from './rate.ts';
-import { copySteps, moveStep } from './rolling-spend.ts';
+import { moveStep, type StepMove } from './rolling-spend.ts';
 import { oldestStep, rollingRuleOf } from './window.ts';
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -17,12 +17,12 @@ export interface MovingBudget extends Omit<Writable<BudgetState>, 'counters' | '
   rateLevels: RateLevel[];
 }
 
-/** A copy that may be moved in place. */
+/** A copy that may be moved in place; its steps are no copy, and their moves are noted to be taken back. */
 export function movingCopy(budget: BudgetState): MovingBudget {
   return {
     ...budget,
     counters: budget.counters.map((counter) => ({ ...counter })),
-    steps: copySteps(budget.steps),
+    steps: budget.steps as Counter[],
     rateLevels: [...budget.rateLevels],
   };
 }
@@ -57,16 +57,16 @@ export function mark(budget: MovingBudget, alerts: readonly Alert[]): void {
 }
 
 /**
- * Moves another window's counter. Returns whether a counter or a step was made. A period that is not here and is not the latest
+ * Moves another window's counter; a step's move is added to `stepMoves`. Returns whether a counter or a step was made. A period that is not here and is not the latest
  * one is not loaded: its counter is, before anything decides on it, and the effect comes with it.
  */
-export function moveWindow(budget: MovingBudget, account: Account, effect: Effect): boolean {
+export function moveWindow(budget: MovingBudget, account: Account, effect: Effect, stepMoves: StepMove[]): boolean {
   const { windowNo, periodMs } = account;
   if (periodMs !== 0 && rollingRuleOf(budget.def.windows, windowNo) !== undefined) {
-    const countBefore = budget.steps.length;
-    const moved = moveStep(budget.steps, windowNo, periodMs, effect);
-    invariant(moved, `a step of window ${windowNo} of ${budget.def.path} below 0`);
-    return budget.steps.length !== countBefore;
+    const move = moveStep(budget.steps, windowNo, periodMs, effect);
+    if (move === undefined) return false;
+    stepMoves.push(move);
+    return move.before === undefined;
   }
   let latestMs = -1;
   for (const counter of budget.counters) {

@@ -4,6 +4,7 @@ import type { BudgetState } from './budget.ts';
 import type { Entry } from './entry.ts';
 import type { ReservationId } from './names.ts';
 import type { Reservation } from './reservation.ts';
+import type { StepMove } from './rolling-spend.ts';
 
 /** Where a tree's journal ends, as far as this state knows. */
 export interface StatePosition {
@@ -19,6 +20,8 @@ export class Before {
   readonly budgets = new Map<number, BudgetState | undefined>();
   readonly reservations: (readonly [ReservationId, Reservation | undefined])[] = [];
   readonly remembered: (readonly [string, Entry | undefined])[] = [];
+  /** Steps are moved in place: what takes them back. */
+  readonly stepMoves: StepMove[] = [];
 
   constructor(position: StatePosition) {
     this.position = position;

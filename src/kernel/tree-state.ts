@@ -5,7 +5,8 @@
 //
 // Records are immutable and replaced whole, with one exception: within a batch the counters of a budget are moved in place
 // on a copy that the batch made, since replacing three budgets for each of a thousand reserves was a tenth of the time of
-// a hot tree. Whoever keeps a counter past the decision copies it (read.ts).
+// a hot tree. Whoever keeps a counter past the decision copies it (read.ts). Steps of rolling windows, of which a budget may
+// have half a million, are moved in place without a copy, and each move is noted.
 import type { Account, BudgetState, Counter, PeriodAccounts } from './budget.ts';
 import type { Alert, Effect, Entry, RateMove } from './entry.ts';
 import { invariant } from './invariant.ts';
@@ -23,6 +24,7 @@ import {
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
 import { Before, type StatePosition } from './records-before.ts';
 import type { Reservation } from './reservation.ts';
+import { undoStep } from './rolling-spend.ts';
 
 /** Loaded records of one tree. A record that is not loaded is not known to be absent: whoever decides loads first. */
 export class TreeState {
@@ -182,7 +184,7 @@ export class TreeState {
       const budget = this.#mustMove(account.budgetNo);
       if (budget === undefined) continue;
       if (account.windowNo !== 0) {
-        if (moveWindow(budget, account, effect)) this.#turned.add(account.budgetNo);
+        if (moveWindow(budget, account, effect, this.#before.stepMoves)) this.#turned.add(account.budgetNo);
         continue;
       }
       moveLifetime(budget, effect, atMs);
@@ -367,7 +369,8 @@ export class TreeState {
     this.#moving.clear();
   }
 
-  #restore({ budgets, reservations, remembered }: Before): void {
+  #restore({ budgets, reservations, remembered, stepMoves }: Before): void {
+    for (const move of stepMoves.toReversed()) undoStep(move);
     for (const [no, before] of budgets) {
       if (before !== undefined) {
         this.#budgets.set(no, before);

@@ -11,7 +11,7 @@ import type { DecideContext, Decision } from '../kernel/decision.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { type CachedTree, DUE_COUNT_MAX } from './cached-tree.ts';
-import { type PastNeed, type PastRead, pastOf } from './edit-past.ts';
+import { NO_PAST, type Past, type PastNeed, type PastRead, pastOf } from './edit-past.ts';
 import { expireCommand } from './expire-command.ts';
 import type { Missing } from './missing.ts';
 import { contention } from './refusals.ts';
@@ -83,13 +83,12 @@ export function decideTree(tree: CachedTree, items: readonly Submitted[], contex
   }
   for (let at = 0; at < items.length; at += 1) {
     const item = items[at] as Submitted;
-    const past = item.command.kind === 'UpdateBudget' ? pastNeeded(tree, item, item.command, context) : 'ready';
-    if (past === 'ready') decideOne(batch, item, context);
-    else if (past === 'contended') batch.answered.push({ item, answer: contention() });
-    else {
+    const past = item.command.kind === 'UpdateBudget' ? pastFor(batch, item, item.command, context) : NO_PAST;
+    if (past === 'contended') batch.answered.push({ item, answer: contention() });
+    else if ('needs' in past) {
       waitForPast(batch, items.slice(at), item, past);
       break;
-    }
+    } else decideOne(batch, item, past, context);
   }
   return batch;
 }
@@ -98,8 +97,8 @@ function newDraft(tree: CachedTree): Draft {
   return { tree, entries: [], answered: [], failed: [], parked: [], unsearched: [], deferred: [], paused: [] };
 }
 
-function pastNeeded(tree: CachedTree, item: Submitted, command: UpdateBudget, context: BatchContext) {
-  return tree.missingFor(command) === undefined ? pastOf(tree.state, command, item.past, context) : 'ready';
+function pastFor({ tree, entries }: Draft, { past }: Submitted, command: UpdateBudget, context: BatchContext) {
+  return tree.missingFor(command) === undefined ? pastOf(tree.state, command, past, entries, context) : NO_PAST;
 }
 
 // The past is read when nothing of the tree is under way any more.
@@ -111,7 +110,7 @@ function waitForPast(batch: Draft, items: readonly Submitted[], item: Submitted,
 type Draft = { readonly [Key in keyof TreeBatch]: TreeBatch[Key] extends readonly (infer T)[] ? T[] : TreeBatch[Key] };
 
 // The hot path: a closure or an array for each command is felt here.
-function decideOne(batch: Draft, item: Submitted, context: BatchContext): void {
+function decideOne(batch: Draft, item: Submitted, past: Past, context: BatchContext): void {
   const { tree } = batch;
   const missing = tree.missingFor(item.command);
   if (missing !== undefined) {
@@ -120,7 +119,7 @@ function decideOne(batch: Draft, item: Submitted, context: BatchContext): void {
   }
   let decision: Decision;
   try {
-    decision = decide(tree.state, withPast(item), context);
+    decision = decide(tree.state, withPast(item.command, past), context);
   } catch (error) {
     batch.failed.push({ item, error });
     return;
@@ -134,8 +133,8 @@ function decideOne(batch: Draft, item: Submitted, context: BatchContext): void {
   batch.answered.push({ item, answer: decision.answer });
 }
 
-function withPast({ command, past }: Submitted): Command {
-  return past === undefined || command.kind !== 'UpdateBudget' ? command : { ...command, history: past.history };
+function withPast(command: Command, { history }: Past): Command {
+  return history === undefined || command.kind !== 'UpdateBudget' ? command : { ...command, history };
 }
 
 // Decided on the tree's records: where they are at odds with it, nothing that they say can be believed.

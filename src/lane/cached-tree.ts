@@ -64,7 +64,8 @@ export class CachedTree {
   /** When to look next for periods that are over. */
   #pastLookMs: number;
 
-  constructor(treeId: TreeId, loaded: Loaded) {
+  /** `asked`: what the load was made for. */
+  constructor(treeId: TreeId, loaded: Loaded, asked?: Missing) {
     this.treeId = treeId;
     this.head = loaded.head;
     this.#pastLookMs = loaded.head.atMs + PAST_LOOK_MS;
@@ -88,6 +89,9 @@ export class CachedTree {
     this.state.evictOrphans();
     for (const { id, figures } of this.state.reservations()) if (figures.state !== 'ACTIVE') this.#ended.push(id);
     for (const { def } of this.state.budgets()) if (def.closed) this.#closed.push(def.no);
+    // Before anything is forgotten: what was asked for and is there must not be taken for absent. Of a tree that does not
+    // exist nothing has to be noted: no name is in it.
+    if (asked !== undefined && !this.#isEmpty()) this.noteAbsent(asked);
     this.letGo();
   }
 
@@ -213,8 +217,8 @@ export class CachedTree {
   }
 
   /**
-   * Forgets periods that are over, now and then, and what has ended, at twice the count that is kept and down to it, so that it does not move whole lists for each batch.
-   * Only between batches.
+   * Forgets periods that are over, now and then, and what has ended, at twice the count that is kept and down to it, so that it
+   * does not move whole lists for each batch. Only between batches.
    */
   letGo(): void {
     if (this.head.atMs >= this.#pastLookMs) {

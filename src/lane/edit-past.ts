@@ -3,12 +3,14 @@
 // and the edit is decided first. Here it is said which edits need it, and whether what was read still fits.
 import type { UpdateBudget } from '../kernel/command.ts';
 import type { DecideContext } from '../kernel/decision.ts';
+import type { Entry, Expired } from '../kernel/entry.ts';
+import { historyAfterLapses } from '../kernel/history-after-lapses.ts';
 import type { TreeState } from '../kernel/tree-state.ts';
 import { fitsHistory, type HistoryNeed, neededHistory, type WindowHistory } from '../kernel/window-history.ts';
 
 /**
- * How often the past is read for one edit. Lapses that are due, or a calendar window that turns, come between once; more means
- * that somebody else writes to the tree or that its projection stands still.
+ * How often the past is read for one edit. A calendar window that turns, or more lapses than one batch records, come between
+ * once; more means that somebody else writes to the tree or that its projection stands still.
  */
 const READ_COUNT_MAX = 5;
 
@@ -25,20 +27,47 @@ export interface PastNeed {
   readonly needs: readonly HistoryNeed[];
 }
 
-/** What an edit whose records are loaded needs; 'ready': nothing, or it is there; 'contended': it was read too often in vain. */
+/** What an edit is decided with. */
+export interface Past {
+  readonly history: WindowHistory | undefined;
+}
+
+/** Of what needs no past. */
+export const NO_PAST: Past = { history: undefined };
+
+/**
+ * What an edit whose records are loaded is decided with, or what has to be read for it; 'contended': it was read too often in
+ * vain. `entries`: of the batch that is being decided, before the edit.
+ */
 export function pastOf(
   state: TreeState,
   command: UpdateBudget,
   read: PastRead | undefined,
+  entries: readonly Entry[],
   { nowMs, calendar }: DecideContext,
-): PastNeed | 'ready' | 'contended' {
+): Past | PastNeed | 'contended' {
   const budget = state.budgetAt(command.budget);
-  if (budget === undefined || command.limits === undefined) return 'ready';
+  if (budget === undefined || command.limits === undefined) return NO_PAST;
   // A repeat is answered from memory, and one of an older revision is refused.
-  if (command.key !== undefined && state.remembered(command.key.digest) !== undefined) return 'ready';
+  if (command.key !== undefined && state.remembered(command.key.digest) !== undefined) return NO_PAST;
   const { revision, no } = budget.def;
-  if (command.expectedRevision !== undefined && command.expectedRevision !== revision) return 'ready';
+  if (command.expectedRevision !== undefined && command.expectedRevision !== revision) return NO_PAST;
   const needs = neededHistory(budget, command.limits, nowMs, calendar);
-  if (needs.length === 0 || fitsHistory(read?.history, needs, state.position.seq)) return 'ready';
+  if (needs.length === 0) return NO_PAST;
+  const history = read?.history && broughtForward(state, read.history, no, entries);
+  if (fitsHistory(history, needs, state.position.seq)) return { history };
   return (read?.readCount ?? 0) >= READ_COUNT_MAX ? 'contended' : { budgetNo: no, needs };
+}
+
+// Lapses come right behind what was read, in the batch that begins with the edit. Anything else that came between is not in
+// the sums.
+function broughtForward(
+  state: TreeState,
+  history: WindowHistory,
+  budgetNo: number,
+  entries: readonly Entry[],
+): WindowHistory {
+  const lapses = entries.filter((entry): entry is Expired => entry.type === 'Expired');
+  if (lapses.length !== entries.length || entries[0]?.seq !== history.seq + 1) return history;
+  return historyAfterLapses(state, history, budgetNo, lapses);
 }

@@ -106,7 +106,7 @@ export class Lane {
     });
   }
 
-  /** Commands that were let in and are not answered yet, those of the batch in flight left out. */
+  /** Commands that were let in and are not answered yet, those of the one or two batches in flight left out. */
   get depth(): number {
     return this.#queue.count + this.#alone.length + this.cache.parkedCount + this.#searches.parkedCount;
   }
@@ -189,12 +189,21 @@ export class Lane {
     }
     this.#state = 'running';
     queueMicrotask(() => {
-      this.#run().catch((error: unknown) => {
-        this.#deps.log('error', 'the lane failed', { error });
-        for (const item of this.#takeAll()) item.reject(error);
-        this.#rest();
-      });
+      this.#run().catch((error: unknown) => this.#failed(error));
     });
+  }
+
+  // What is in memory may have stopped halfway through a batch, and another batch may be under way on top of it: everything is
+  // loaded anew.
+  async #failed(error: unknown): Promise<void> {
+    this.#deps.log('error', 'the lane failed', { error });
+    for (const item of this.#takeAll()) item.reject(error);
+    await this.#ahead?.catch((cause: unknown) => this.#deps.log('error', 'the lane failed', { error: cause }));
+    this.#ahead = undefined;
+    this.cache.reset();
+    this.#rest();
+    // What came meanwhile.
+    if (this.depth > 0) this.#wake();
   }
 
   async #run(): Promise<void> {

@@ -288,12 +288,9 @@ export class TreeCache {
       return;
     }
     if (!withTail) return;
-    const tree = new CachedTree(treeId, loaded);
+    const tree = new CachedTree(treeId, loaded, asked);
     this.#absent.set(treeId, tree);
-    // Of one that does not exist nothing has to be noted: no name is in it.
-    if (tree.head.seq === 0) return;
-    tree.noteAbsent(asked);
-    this.committed(tree);
+    if (tree.head.seq > 0) this.committed(tree);
   }
 
   #start(treeId: TreeId, asked: Missing, edit?: Edit): TreeLoad {

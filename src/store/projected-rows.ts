@@ -42,7 +42,7 @@ export function countersOf(def: BudgetDef, rows: readonly Counter[]): Pick<Budge
   const isStep = ({ windowNo, periodMs }: Counter) => periodMs > 0 && kinds.get(windowNo) === 'rolling';
   return {
     counters: rows.filter((row) => kinds.has(row.windowNo) && !isStep(row)),
-    steps: rows.filter(isStep).sort((a, b) => a.periodMs - b.periodMs || a.windowNo - b.windowNo),
+    steps: rows.filter(isStep).sort((a, b) => a.windowNo - b.windowNo || a.periodMs - b.periodMs),
   };
 }
 

@@ -18,10 +18,10 @@ export function pictureOf(state: TreeState, digests: readonly string[] = []) {
   };
 }
 
-/** A budget with its counters, steps and rates in order: of different windows and rates none is promised. */
+/** A budget with its counters and rates in order: of different windows and rates none is promised. Its steps are in order. */
 export function inOrder(budget: BudgetState): BudgetState {
   const sorted = (counters: readonly Counter[]) =>
     [...counters].sort((a, b) => a.windowNo - b.windowNo || a.periodMs - b.periodMs);
   const rateLevels = [...budget.rateLevels].sort((a, b) => a.no - b.no);
-  return { ...budget, counters: sorted(budget.counters), steps: sorted(budget.steps), rateLevels };
+  return { ...budget, counters: sorted(budget.counters), rateLevels };
 }

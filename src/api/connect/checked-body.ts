@@ -5,6 +5,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { compressionGzip } from '@connectrpc/connect-node';
 import { type ApiRefusal, invalidFields, undecodable } from '../api-refusal.ts';
 import { isCrowdedJson, isCrowdedMessage } from '../crowded-message.ts';
+import { ENVELOPE_BYTES } from '../envelope.ts';
 import { MESSAGE_BYTES_MAX } from '../transport-limits.ts';
 import { jsonProblems } from './json-problems.ts';
 
@@ -19,9 +20,6 @@ export interface BodyForm {
 // The content types of such calls in the three protocols; Connect has another one where the answer is a stream.
 const CONTENT_TYPE =
   /^application\/(?:(grpc(?:-web)?|connect)(?:\+(?:(json)|proto))?|(json)|proto)(?:; ?charset=utf-?8)?$/i;
-
-// One byte of flags, of which the first says that the message is compressed, and four of its length.
-const ENVELOPE_BYTES = 5;
 
 /** Reads the headers; undefined: no form that Connect would decode, and it says so itself. */
 export function bodyForm(header: Headers): BodyForm | undefined {

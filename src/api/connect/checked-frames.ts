@@ -3,14 +3,12 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { SessionRequestSchema } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { isCrowdedJson, isCrowdedMessage } from '../crowded-message.ts';
+import { ENVELOPE_BYTES } from '../envelope.ts';
 import { MESSAGE_BYTES_MAX } from '../transport-limits.ts';
 
-// A byte of flags and four of the length.
-const ENVELOPE_BYTES = 5;
-
 /**
- * The same bytes. Throws where a frame is too crowded, as Connect does where one can't be read. Frames longer than the largest pass unchecked, piece by
- * piece: Connect refuses them for their size.
+ * The same bytes. Throws where a frame is too crowded, as Connect does where one can't be read. Frames longer than the largest
+ * pass unchecked, piece by piece: Connect refuses them for their size.
  */
 export async function* checkedFrames(body: AsyncIterable<Uint8Array>, isJson: boolean): AsyncGenerator<Uint8Array> {
   let pending: Buffer[] = [];

@@ -6,6 +6,7 @@ import { Code } from '../../gen/google/rpc/code_pb.ts';
 import { NO_API_OBSERVER, type ObservedCall } from '../api-observer.ts';
 import { isRefusal, undecodable } from '../api-refusal.ts';
 import { isCrowdedMessage } from '../crowded-message.ts';
+import { ENVELOPE_BYTES } from '../envelope.ts';
 import type { CallStatus } from '../errors/call-status.ts';
 import { refusalStatus } from '../errors/refusal-status.ts';
 import { SESSION_PATH } from '../services/served-methods.ts';
@@ -15,9 +16,6 @@ import { cutStream, streamOf } from './cut-stream.ts';
 import { arrivalOf } from './guard-streams.ts';
 import { serviceError } from './service-error.ts';
 import { type GrpcCallDeps, headersOf } from './unary-call.ts';
-
-// Before each message on the wire: a flag and its length.
-const PREFIX_BYTES = 5;
 
 type SessionStream = ServerDuplexStream<Buffer, Buffer>;
 
@@ -81,7 +79,7 @@ export function sessionCall(sessions: ServingSessions, deps: GrpcCallDeps): hand
     readOneAhead(call);
     const stream = streamOf(call);
     call.on('data', (bytes: Buffer) => {
-      if (stream !== undefined) arrivalOf(stream)?.take(bytes.length + PREFIX_BYTES);
+      if (stream !== undefined) arrivalOf(stream)?.take(bytes.length + ENVELOPE_BYTES);
       observed.run(() => receive(session, bytes));
     });
     call.on('end', () => session.close(undefined));

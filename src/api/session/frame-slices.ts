@@ -10,12 +10,25 @@ interface Slice {
   readonly start: (commands: readonly SessionCommand[]) => void;
 }
 
-// Of all Sessions, those whose next slice is due, in turns.
+// Of all Sessions, those whose next slice is due, in turns. At most one turn is ahead: whoever comes back into the line while
+// its own slice is being started must not open another beside it.
 const due: FrameSlices[] = [];
+let isTurnAhead = false;
+
+function planTurn(): void {
+  if (isTurnAhead || due.length === 0) return;
+  isTurnAhead = true;
+  setImmediate(nextTurn);
+}
 
 function nextTurn(): void {
-  due.shift()?.next();
-  if (due.length > 0) setImmediate(nextTurn);
+  isTurnAhead = false;
+  try {
+    due.shift()?.next();
+  } finally {
+    // One Session that fails must not stop the others.
+    planTurn();
+  }
 }
 
 /** The slices of one Session. */
@@ -84,6 +97,6 @@ export class FrameSlices {
     if (this.#isDue || this.#isHeld || this.#waiting.length === 0) return;
     this.#isDue = true;
     due.push(this);
-    if (due.length === 1) setImmediate(nextTurn);
+    planTurn();
   }
 }

@@ -81,6 +81,16 @@ describe('a large frame', () => {
     session.cancel();
   });
 
+  it('has one slice in a turn also where no other Session waits', async () => {
+    const { session, receive } = open();
+    receive(4_096);
+    for (let turn = 1; turn <= 16; turn++) {
+      expect(coordinator.commands).toHaveLength(256 * turn);
+      await nextImmediate();
+    }
+    session.cancel();
+  });
+
   it('does not keep another Session from its turn', async () => {
     const large = open();
     const small = open();

@@ -108,6 +108,30 @@ describe('a rolling limit', () => {
     granted(driver.run(driver.make.extend(id, 60)));
   });
 
+  it('keeps the steps of several windows apart and in order, also where one has let all of its own go', () => {
+    const driver = new KernelDriver();
+    const limits = { short: rolling(MINUTE_MS, 1_000), long: rolling(DAY_MS, 1_000) };
+    driver.run(driver.make.create('t', { limits }));
+    const steps = () =>
+      driver.state.budgetAt('t' as never)?.steps.map(({ windowNo, periodMs }) => [windowNo, periodMs]);
+    const firstMs = driver.nowMs;
+    spend(driver, 7);
+    driver.advance(10 * MINUTE_MS);
+    driver.state.evictPast(driver.nowMs);
+    expect(steps()).toEqual([[2, firstMs]]);
+    spend(driver, 5);
+    driver.advance(30 * SECOND_MS);
+    spend(driver, 11);
+    const lastMs = firstMs + 10 * MINUTE_MS;
+    expect(steps()).toEqual([
+      [1, lastMs],
+      [1, lastMs + 30 * SECOND_MS],
+      [2, firstMs],
+      [2, lastMs],
+    ]);
+    expect(available(driver)).toBe(1_000n - 7n - 5n - 11n);
+  });
+
   it('lets steps that are past go from memory, those of a short window beside a long one too', () => {
     const driver = new KernelDriver();
     driver.run(

@@ -4,6 +4,7 @@ import type { Entry } from '../../../src/kernel/entry.ts';
 import type { ReservationId } from '../../../src/kernel/names.ts';
 import { KernelDriver } from '../../support/kernel-driver.ts';
 import { pictureOf } from '../../support/picture-of.ts';
+import { DAY_MS, MINUTE_MS, rolling } from '../../support/windows.ts';
 
 function withHold(): { driver: KernelDriver; id: string } {
   const driver = new KernelDriver();
@@ -136,6 +137,26 @@ describe('a batch that is sealed', () => {
     expect(state.isTentative).toBe(false);
     expect(pictureOf(state)).toEqual(before);
     expect(state.due(driver.nowMs + 1_000, 9)).toMatchObject([{ id }]);
+  });
+
+  it('takes its steps back with it, those that it made and those that it moved, and what they come to', () => {
+    const driver = new KernelDriver();
+    const { make, state } = driver;
+    const limits = { short: rolling(MINUTE_MS, 1_000), long: rolling(DAY_MS, 1_000) };
+    driver.run(make.create('t', { limits }));
+    const ids = [1, 2, 3, 4].map(() => driver.hold('t', 50));
+    driver.run(make.settle(ids[0] as string, 7));
+    const before = pictureOf(state);
+    expect(before.budgets[0]?.steps).toHaveLength(2);
+    for (const [index, id] of ids.slice(1).entries()) {
+      driver.advance(index * 20_000);
+      applyUncommitted(driver, driver.decide(make.settle(id, 10 + index)).entries);
+      if (index < 2) state.seal();
+    }
+    expect(driver.decide(make.getBudget('t')).answer).toMatchObject({ headroom: { micros: 1_000n - 7n - 33n } });
+    state.rollback();
+    expect(pictureOf(state)).toEqual(before);
+    expect(driver.decide(make.getBudget('t')).answer).toMatchObject({ headroom: { micros: 1_000n - 7n - 150n } });
   });
 
   it('keeps its counters when the next one moves them', () => {

@@ -245,6 +245,33 @@ describe('a fault of its own', () => {
   });
 });
 
+describe('a fault after the commit of the first', () => {
+  it('fails its callers alone, and memory is what the journal says', async () => {
+    const two = await twoUnderWay();
+    const { world } = two;
+    const tree = world.lane.cache.peek('t' as never);
+    if (tree === undefined) throw new Error('the tree is not in memory');
+    const broken = new Error('broken');
+    Object.defineProperty(tree, 'committed', {
+      value: () => {
+        // The next commit finds the class's own again.
+        Reflect.deleteProperty(tree, 'committed');
+        throw broken;
+      },
+      configurable: true,
+    });
+    const told = Promise.allSettled(two.answers);
+    two.letGo().catch(() => undefined);
+    expect((await told)[0]).toMatchObject({ status: 'rejected', reason: broken });
+    expect(kindOf(await world.lane.submit(world.make.reserve('t', 1)))).toBe('reservation');
+    expect(refused(await world.lane.submit(world.make.getReservation('absent0000'))).reason).toBe(
+      'RESERVATION_NOT_FOUND',
+    );
+    expect(await heldMicros(world)).toBe(81n);
+    expect(world.logged).toContain('the lane failed');
+  });
+});
+
 describe('is not decided ahead', () => {
   /** A first batch under way, and as many commands waiting as a batch takes. */
   async function waiting(world: LaneWorld, first: Command): Promise<{ letGo: () => void; all: Promise<Answer[]> }> {

@@ -66,6 +66,20 @@ describe('runs that make themselves', () => {
     await expectAudited(world);
   });
 
+  it('are not made again where a load brought more closed ones than memory keeps', async () => {
+    const world = await withTemplate();
+    const { lane, make } = world;
+    const close = async (no: number): Promise<void> => {
+      await lane.submit(make.create(`t/a/run-${no}`));
+      await lane.submit(make.close(`t/a/run-${no}`));
+    };
+    await Promise.all(Array.from({ length: 2_001 }, (_, no) => close(no)));
+    lane.reset();
+    expect(refused(await lane.submit(make.reserve('t/a/run-0', 10))).reason).toBe('BUDGET_CLOSED');
+    expect(refused(await lane.submit(make.create('t/a/run-0'))).reason).toBe('BUDGET_EXISTS');
+    await expectAudited(world);
+  });
+
   it('are charged with budgets from elsewhere, which are looked for too', async () => {
     const world = await withTemplate();
     const { lane, make } = world;

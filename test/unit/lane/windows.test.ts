@@ -1,7 +1,7 @@
 // Windows and rates through the lane, over a store that forgets nothing: what counts is exact although commands go on,
 // records come and go, and the lane begins anew. Every case ends with the auditor's own sums.
 import { describe, expect, it } from 'vitest';
-import type { LimitStanding } from '../../../src/kernel/answer.ts';
+import type { BudgetAnswer, LimitStanding } from '../../../src/kernel/answer.ts';
 import type { BudgetPath } from '../../../src/kernel/names.ts';
 import { rollingRule } from '../../../src/kernel/window.ts';
 import type { AppendResult } from '../../../src/store/port.ts';
@@ -22,6 +22,12 @@ const standing = async (world: LaneWorld, path: string, name: string): Promise<L
   if (found === undefined) throw new Error(`${path} has no limit ${name}`);
   return found;
 };
+
+const lifetimeSums = ({ heldMicros, settledMicros, overrunMicros }: BudgetAnswer['lifetime']) => ({
+  heldMicros,
+  settledMicros,
+  overrunMicros,
+});
 
 /** Reserves and settles, for as long as it is told to. */
 const busy = async (world: LaneWorld, path: string, count: number, spend: (no: number) => number) => {
@@ -140,6 +146,46 @@ describe('a window that is added while commands go on', () => {
     world.nowMs += 1_000;
     budgetOf(await lane.submit(make.update('t', { limits: { day: { amount: 100, rule: DAY } } })));
     expect((await standing(world, 't', 'day')).counter).toMatchObject({ heldMicros: 5n, settledMicros: 60n });
+    await expectAudited(world);
+  });
+
+  it.each([
+    ['of a calendar', DAY],
+    ['that rolls', HOUR],
+    ['of a range', { kind: 'range', startMs: MIDNIGHT_MS - DAY_MS, endMs: MIDNIGHT_MS } as const],
+  ])('%s is read for once, although leases lapse all the time', async (_, rule) => {
+    const world = await openWorld();
+    const { lane, make, memory } = world;
+    await lane.submit(make.create('t/a'));
+    await lane.submit(make.create('t/b', { onExpiry: 'charge' }));
+    // Two that outlive the edit, and many that lapse one after the other, some with a part settled.
+    for (const path of ['t/a', 't/b']) {
+      granted(await lane.submit(make.reserve(path, 500, { ttlMs: 2 * DAY_MS })));
+    }
+    for (let no = 0; no < 100; no++) {
+      const { id } = granted(
+        await lane.submit(make.reserve(no % 2 === 0 ? 't/a' : 't/b', 10, { ttlMs: 1_000 + no * 20 })),
+      ).reservation;
+      if (no % 10 === 9) granted(await lane.submit(make.settle(id, 3, { keepOpen: true })));
+    }
+    let readCount = 0;
+    Object.assign(world.store, {
+      readHistory: async (...args: Parameters<typeof memory.readHistory>) => {
+        readCount += 1;
+        const history = await memory.readHistory(...args);
+        // Two leases run out while it is read.
+        world.nowMs += 40;
+        return history;
+      },
+    });
+    world.nowMs += 1_000;
+    budgetOf(await lane.submit(make.update('t', { limits: { some: { amount: 100_000, rule } } })));
+    expect(readCount).toBe(1);
+    const { lifetime } = await look(world, 't');
+    expect(lifetime).toMatchObject({ heldMicros: 1_000n + 97n * 10n - 10n * 3n, settledMicros: 10n * 3n + 10n });
+    expect((await standing(world, 't', 'some')).counter).toMatchObject(lifetimeSums(lifetime));
+    world.nowMs += 10_000;
+    expect((await standing(world, 't', 'some')).counter).toMatchObject(lifetimeSums((await look(world, 't')).lifetime));
     await expectAudited(world);
   });
 
