@@ -82,8 +82,8 @@ describe('metrics', () => {
     expect(calls('Reserve', 'INVALID_ARGUMENT')).toBe(1);
     expect(calls('Settle', 'OK')).toBe(1);
     expect(calls('Session', 'OK')).toBe(1);
-    // Created, granted, refused, settled.
-    expect(read(text, 'budgetd_journal_entries_total')).toBe(4);
+    // Created, granted, refused, settled, and the alert that the settlement brought about.
+    expect(read(text, 'budgetd_journal_entries_total')).toBe(5);
     expect(read(text, 'budgetd_commit_duration_count')).toBe(4);
   });
 
