@@ -12,6 +12,7 @@ import { invariant } from './invariant.ts';
 import { LeaseIndex } from './lease-index.ts';
 import { type MovingBudget, moveLifetime, moveWindow, movingCopy, withoutPast } from './moving-budget.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
+import { Remembered } from './remembered.ts';
 import type { Reservation } from './reservation.ts';
 
 /** Where a tree's journal ends, as far as this state knows. */
@@ -42,7 +43,7 @@ export class TreeState {
   readonly #budgets = new Map<number, BudgetState>();
   readonly #budgetNos = new Map<BudgetPath, number>();
   readonly #reservations = new Map<ReservationId, Reservation>();
-  readonly #remembered = new Map<string, Entry>();
+  readonly #remembered = new Remembered();
   readonly #leases = new LeaseIndex();
   readonly #accounts = new Map<number, PeriodAccounts>();
   /** Budgets that may have counters of periods that are over. */
@@ -150,8 +151,13 @@ export class TreeState {
     return {
       budgets: this.#budgets.size,
       reservations: this.#reservations.size,
-      remembered: this.#remembered.size,
+      remembered: this.#remembered.count,
     };
+  }
+
+  /** What the remembered entries weigh together (weight.ts). */
+  get rememberedWeight(): number {
+    return this.#remembered.weight;
   }
 
   budgets(): IterableIterator<BudgetState> {
@@ -183,7 +189,7 @@ export class TreeState {
 
   remember(digest: string, entry: Entry): void {
     this.#before.remembered.push([digest, this.#remembered.get(digest)]);
-    this.#remembered.set(digest, entry);
+    this.#remembered.put(digest, entry);
   }
 
   /** Moves counters. Accounts of budgets that are not loaded are passed over: their counters are loaded with the effect. */
@@ -321,12 +327,9 @@ export class TreeState {
     this.#budgets.set(budgetNo, { ...budget, counters: known });
   }
 
-  /** Forgets the oldest remembered keys beyond `countMax`; the store still knows them. Only between batches. */
-  evictRemembered(countMax: number): void {
-    for (const digest of this.#remembered.keys()) {
-      if (this.#remembered.size <= countMax) return;
-      this.#remembered.delete(digest);
-    }
+  /** Forgets the oldest remembered keys beyond `weightMax` in all; the store still knows them. Only between batches. */
+  evictRemembered(weightMax: number): void {
+    this.#remembered.evict(weightMax);
   }
 
   #leased(id: ReservationId): Reservation {
@@ -389,10 +392,7 @@ export class TreeState {
     for (const [id, before] of reservations.toReversed()) {
       this.#replaceReservation(id, this.#reservations.get(id), before);
     }
-    for (const [digest, before] of remembered.toReversed()) {
-      if (before === undefined) this.#remembered.delete(digest);
-      else this.#remembered.set(digest, before);
-    }
+    for (const [digest, before] of remembered.toReversed()) this.#remembered.put(digest, before);
   }
 
   #replaceReservation(id: ReservationId, before: Reservation | undefined, after: Reservation | undefined): void {
