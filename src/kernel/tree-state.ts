@@ -14,6 +14,7 @@ import { type MovingBudget, moveLifetime, moveWindow, movingCopy, withoutPast } 
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
 import { Remembered } from './remembered.ts';
 import type { Reservation } from './reservation.ts';
+import { budgetWeight } from './weight.ts';
 
 /** Where a tree's journal ends, as far as this state knows. */
 export interface StatePosition {
@@ -41,6 +42,7 @@ export class TreeState {
   #position: StatePosition;
   /** Those whose counters moved last come last. */
   readonly #budgets = new Map<number, BudgetState>();
+  #budgetsWeight = 0;
   readonly #budgetNos = new Map<BudgetPath, number>();
   readonly #reservations = new Map<ReservationId, Reservation>();
   readonly #remembered = new Remembered();
@@ -160,6 +162,11 @@ export class TreeState {
     return this.#remembered.weight;
   }
 
+  /** What the loaded budgets weigh together. */
+  get budgetsWeight(): number {
+    return this.#budgetsWeight;
+  }
+
   budgets(): IterableIterator<BudgetState> {
     return this.#budgets.values();
   }
@@ -176,6 +183,7 @@ export class TreeState {
     if (before === undefined) this.#countChild(budget, 1);
     // Those of all budgets below hold its windows too.
     else if (before.def.windows !== budget.def.windows) this.#accounts.clear();
+    this.#budgetsWeight += budgetWeight(budget) - (before === undefined ? 0 : budgetWeight(before));
     this.#budgets.set(no, budget);
     this.#budgetNos.set(budget.def.path, no);
   }
@@ -273,14 +281,14 @@ export class TreeState {
   }
 
   /**
-   * Forgets up to `countMax` budgets as `evictBudget` does, beginning with those whose counters have not moved for longest.
-   * Only between batches.
+   * Forgets budgets that weigh `weight` together, as `evictBudget` does, beginning with those whose counters have not moved for
+   * longest. Only between batches.
    */
-  evictBudgets(countMax: number): void {
-    let leftCount = countMax;
+  evictBudgets(weight: number): void {
+    const keptWeight = this.#budgetsWeight - weight;
     for (const no of this.#budgets.keys()) {
-      if (leftCount <= 0) return;
-      if (this.evictBudget(no)) leftCount -= 1;
+      if (this.#budgetsWeight <= keptWeight) return;
+      this.evictBudget(no);
     }
   }
 
@@ -361,6 +369,7 @@ export class TreeState {
   #forgetBudget(budget: BudgetState): void {
     const { no, path } = budget.def;
     this.#budgetNos.delete(path);
+    this.#budgetsWeight -= budgetWeight(budget);
     this.#budgets.delete(no);
     this.#accounts.delete(no);
     this.#countChild(budget, -1);
@@ -381,12 +390,11 @@ export class TreeState {
 
   #restore({ budgets, reservations, remembered }: Before): void {
     for (const [no, before] of budgets) {
+      const after = this.#budgets.get(no);
       if (before !== undefined) {
+        this.#budgetsWeight += budgetWeight(before) - (after === undefined ? 0 : budgetWeight(after));
         this.#budgets.set(no, before);
-        continue;
-      }
-      const made = this.#budgets.get(no);
-      if (made !== undefined) this.#forgetBudget(made);
+      } else if (after !== undefined) this.#forgetBudget(after);
     }
     // Backwards: of several changes of one record the oldest is what it was.
     for (const [id, before] of reservations.toReversed()) {

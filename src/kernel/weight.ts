@@ -1,5 +1,6 @@
 // How much memory a record takes, for whoever bounds what is kept of them. Counting records alone does not bound it: a reservation
 // on nine paths of sixteen levels charges thousands of accounts, where most charge a handful.
+import type { BudgetState } from './budget.ts';
 import type { Effect, Entry } from './entry.ts';
 import type { Reservation } from './reservation.ts';
 
@@ -14,6 +15,17 @@ const weightOf = (partCount: number): number => 1 + Math.floor(partCount / PARTS
 /** Weight of a reservation: 1 for a usual one. */
 export function reservationWeight({ accounts }: Reservation): number {
   return weightOf(accounts.length);
+}
+
+/**
+ * Limits, windows and rates of a budget of weight 1. Each comes with its counter, its steps or its level, so that it takes some
+ * 200 bytes. Templates are not counted: budgets that are made from one share what is below it.
+ */
+const TERMS_A_UNIT = 4;
+
+/** Weight of a budget: 1 for one with two limits and no rates. The same as long as its definition is. */
+export function budgetWeight({ def }: BudgetState): number {
+  return 1 + Math.floor((def.limits.length + def.windows.length - 1 + def.rates.length) / TERMS_A_UNIT);
 }
 
 /** Weight of an entry: 1 for a usual one. The same each time it is asked for. */

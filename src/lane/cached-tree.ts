@@ -31,7 +31,7 @@ const PAST_LOOK_MS = 60_000;
  * what other trees may have to wait for it. */
 export const DUE_COUNT_MAX = 1_000;
 
-/** What a tree has in memory that can be loaded again. Answers and reservations by their weight: most weigh 1. */
+/** What a tree has in memory that can be loaded again. All by their weight (weight.ts): most weigh 1. */
 export interface Spare {
   /** Answers that are remembered by their keys, and names that are known not to exist. */
   readonly answers: number;
@@ -232,8 +232,8 @@ export class CachedTree {
   }
 
   spare(): Spare {
-    const { budgets } = this.state.counts();
-    return { answers: this.state.rememberedWeight + this.#absent.count, ended: this.#endedWeight, budgets };
+    const { rememberedWeight, budgetsWeight } = this.state;
+    return { answers: rememberedWeight + this.#absent.count, ended: this.#endedWeight, budgets: budgetsWeight };
   }
 
   /** Forgets about `count` of a kind, as `spare` has it, oldest first. Only between batches. */

@@ -1,7 +1,9 @@
 // What records weigh: usual ones 1, and those that charge or name very much as many times that as they take.
 import { describe, expect, it } from 'vitest';
+import { apply } from '../../../src/kernel/apply.ts';
 import type { Reservation } from '../../../src/kernel/reservation.ts';
 import { entryWeight, reservationWeight } from '../../../src/kernel/weight.ts';
+import { rollingRule } from '../../../src/kernel/window.ts';
 import { KernelDriver } from '../../support/kernel-driver.ts';
 
 const ACCOUNTS = (count: number) =>
@@ -31,5 +33,24 @@ describe('weight', () => {
     const effects = granted.effects.map((effect) => ({ ...effect, accounts }));
     expect(reservationWeight(reservation)).toBe(77);
     expect(entryWeight({ ...granted, reservation, effects })).toBe(77);
+  });
+
+  it('of budgets is known whatever becomes of them', () => {
+    const driver = new KernelDriver();
+    const { make, state } = driver;
+    const limits = Object.fromEntries(
+      Array.from({ length: 16 }, (_, no) => [`l${no}`, { rule: rollingRule((no + 1) * 60_000), amount: 100 }]),
+    );
+    driver.run(make.create('t', { limits: 100 }));
+    expect(state.budgetsWeight).toBe(1);
+    driver.run(make.create('t/a', { limits }));
+    expect(state.budgetsWeight).toBe(1 + 9);
+    for (const entry of driver.decide(make.update('t', { limits })).entries) apply(state, entry);
+    for (const entry of driver.decide(make.create('t/b', { limits })).entries) apply(state, entry);
+    expect(state.budgetsWeight).toBe(9 + 9 + 9);
+    state.rollback();
+    expect(state.budgetsWeight).toBe(1 + 9);
+    state.evictBudgets(1);
+    expect(state.budgetsWeight).toBe(1);
   });
 });
