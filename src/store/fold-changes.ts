@@ -1,7 +1,7 @@
 // Journal entries to net changes of projected rows: a hold that opens and closes among them becomes one row, a counter one
 // difference. Pure, and shared by every store, so that projections cannot differ between them.
 import type { Account, BudgetDef } from '../kernel/budget.ts';
-import type { BudgetChange, Effect, Entry, Granted } from '../kernel/entry.ts';
+import type { BudgetChange, Effect, Entry, Granted, RateMove } from '../kernel/entry.ts';
 import type { ReservationId } from '../kernel/names.ts';
 import type { ReservationFigures } from '../kernel/reservation.ts';
 
@@ -107,9 +107,7 @@ class Fold {
           figures: entry.reservation.figures,
         });
         this.#move(entry.effects, entry.atMs);
-        for (const { budgetNo, rateNo, level } of entry.rateMoves) {
-          this.rates.set(`${budgetNo}:${rateNo}`, { budgetNo, rateNo, level, atMs: entry.atMs });
-        }
+        this.#moveRates(entry.rateMoves, entry.atMs);
         break;
       case 'Extended':
       case 'Settled':
@@ -146,11 +144,18 @@ class Fold {
     if (def.parentNo !== undefined && openChildren !== 0) {
       this.#counter(def.parentNo, 0, 0).openChildren += openChildren;
     }
+    this.#moveRates(entry.rateMoves, entry.atMs);
     for (const { windowNo, periodMs, heldMicros, settledMicros, overrunMicros } of entry.opening) {
       const counter = this.#counter(def.no, windowNo, periodMs);
       counter.heldMicros += heldMicros;
       counter.settledMicros += settledMicros;
       counter.overrunMicros += overrunMicros;
+    }
+  }
+
+  #moveRates(moves: readonly RateMove[], atMs: number): void {
+    for (const { budgetNo, rateNo, level } of moves) {
+      this.rates.set(`${budgetNo}:${rateNo}`, { budgetNo, rateNo, level, atMs });
     }
   }
 
