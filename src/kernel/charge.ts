@@ -42,6 +42,31 @@ export function chainCharge(state: TreeState, chain: readonly BudgetState[], atM
   return { budgets: chain, accounts: known.accounts };
 }
 
+/**
+ * What a new reservation on several chains of existing budgets charges. Its accounts are those of the chains, so that many
+ * reservations that are live at once share them.
+ */
+export function chainsCharge(
+  state: TreeState,
+  chains: readonly (readonly BudgetState[])[],
+  atMs: number,
+  calendar: Calendar,
+): Charge {
+  const budgets = union(chains);
+  const byBudget = new Map<number, Account[]>();
+  for (const chain of chains) {
+    const fresh = new Map<number, Account[]>();
+    for (const account of chainCharge(state, chain, atMs, calendar).accounts) {
+      if (byBudget.has(account.budgetNo)) continue;
+      const own = fresh.get(account.budgetNo);
+      if (own === undefined) fresh.set(account.budgetNo, [account]);
+      else own.push(account);
+    }
+    for (const [no, own] of fresh) byBudget.set(no, own);
+  }
+  return { budgets, accounts: budgets.flatMap(({ def }) => byBudget.get(def.no) ?? []) };
+}
+
 /** Budgets on several paths, each once, nearest the root first; of the same depth in the order of the paths. */
 export function union(chains: readonly (readonly BudgetState[])[]): BudgetState[] {
   const byPath = new Map(chains.flat().map((budget) => [budget.def.path, budget]));

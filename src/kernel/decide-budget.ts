@@ -10,10 +10,11 @@ import {
 import { limitsAfter, newDef, ratesAfter } from './budget-from-terms.ts';
 import type { CloseIdle, CreateBudget, SwitchBudget, TopUp, UpdateBudget } from './command.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from './decision.ts';
-import type { BudgetChange } from './entry.ts';
+import type { BudgetChange, RateMove } from './entry.ts';
 import { invariant } from './invariant.ts';
-import { MICROS_MAX } from './money.ts';
+import { MICROS_MAX, minMicros } from './money.ts';
 import { parentOf } from './names.ts';
+import { levelAt } from './rate.ts';
 import { readBudget } from './read.ts';
 import { budgetAfter } from './records-after.ts';
 import type { FieldProblem, Refusal } from './refusal.ts';
@@ -99,6 +100,7 @@ export function decideUpdate(state: TreeState, command: UpdateBudget, context: D
   return changed(state, command, context, 'BudgetUpdated', def, {
     replaceLabels: command.replaceLabels,
     opening: openingOf(state, budget, command, def, context),
+    rateMoves: editedRates(budget, def, context.nowMs),
   });
 }
 
@@ -222,6 +224,21 @@ function openingOf(
   });
 }
 
+// A level is reckoned from the last use on. Where the count or the burst is edited, what filled until then is settled by the
+// old ones: the new ones would mint it, or take it away, from before they were.
+function editedRates(
+  { def: before, rateLevels }: BudgetState,
+  { no: budgetNo, rates }: BudgetDef,
+  nowMs: number,
+): RateMove[] {
+  return rates.flatMap((rate) => {
+    const old = before.rates.find(({ no }) => no === rate.no);
+    if (old === undefined || (old.count === rate.count && old.burst === rate.burst)) return [];
+    const level = minMicros(levelAt(old, rateLevels, nowMs), BigInt(rate.burst) * BigInt(rate.perMs));
+    return [{ budgetNo, rateNo: rate.no, level }];
+  });
+}
+
 function etagMismatch(def: BudgetDef): Refusal {
   return {
     kind: 'refusal',
@@ -236,6 +253,7 @@ interface ChangeDetails {
   readonly addMicros?: bigint;
   readonly reason?: string;
   readonly opening?: readonly Counter[];
+  readonly rateMoves?: readonly RateMove[];
   readonly openChildren?: BudgetChange['openChildren'];
 }
 
@@ -255,6 +273,7 @@ function changed(
     addMicros: details.addMicros,
     reason: details.reason ?? '',
     opening: details.opening ?? [],
+    rateMoves: details.rateMoves ?? [],
     openChildren: def.parentNo === undefined ? 0 : (details.openChildren ?? 0),
   };
   const after = budgetAfter(state.budget(def.no), entry);

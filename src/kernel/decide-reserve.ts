@@ -199,6 +199,7 @@ function createdEntry(
     addMicros: undefined,
     reason: '',
     opening: [],
+    rateMoves: NO_MOVES,
     openChildren: 1,
   };
 }

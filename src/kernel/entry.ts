@@ -173,6 +173,8 @@ export interface BudgetChange extends EntryBase {
   readonly reason: string;
   /** Counters that windows new on this budget start with, the steps of rolling ones among them. */
   readonly opening: readonly Counter[];
+  /** How full rates of this budget are that an edit makes fill or hold otherwise: until then they filled as they were. */
+  readonly rateMoves: readonly RateMove[];
   /** Change of the number of children of the budget above that are not closed. */
   readonly openChildren: 1 | 0 | -1;
 }

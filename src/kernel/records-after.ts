@@ -3,6 +3,7 @@
 import type { BudgetState, Counter, Labels } from './budget.ts';
 import { newBudgetState } from './budget-from-terms.ts';
 import type { BudgetChange } from './entry.ts';
+import type { RateLevel } from './rate.ts';
 
 /** The budget after an entry on it; `before` is undefined where the entry creates it. */
 export function budgetAfter(before: BudgetState | undefined, entry: BudgetChange): BudgetState {
@@ -12,7 +13,7 @@ export function budgetAfter(before: BudgetState | undefined, entry: BudgetChange
     ...budget,
     def,
     ...countersAfter(budget, entry),
-    rateLevels: budget.rateLevels.filter(({ no }) => def.rates.some((rate) => rate.no === no)),
+    rateLevels: rateLevelsAfter(budget.rateLevels, entry),
     alertMarks: budget.alertMarks.filter(({ limitNo }) => def.limits.some(({ no }) => no === limitNo)),
     labels: entry.replaceLabels ? (entry.personal?.labels ?? []) : budget.labels,
   };
@@ -28,6 +29,13 @@ function countersAfter(before: BudgetState, { def, opening }: BudgetChange) {
     counters: [...before.counters.filter(stays), ...opening.filter((each) => !isStep(each))],
     steps: [...before.steps.filter(stays), ...opening.filter(isStep)],
   };
+}
+
+// A rate that leaves the definition has no level any more, and one that is edited goes on from what it holds.
+function rateLevelsAfter(before: readonly RateLevel[], { def, rateMoves, atMs }: BudgetChange): readonly RateLevel[] {
+  const stays = before.filter(({ no }) => def.rates.some((rate) => rate.no === no));
+  const moved = rateMoves.map(({ rateNo, level }) => ({ no: rateNo, level, atMs }));
+  return [...stays.filter(({ no }) => !moved.some((each) => each.no === no)), ...moved];
 }
 
 /** Labels of a settlement laid over those of the Reserve, in the order of their keys. */

@@ -2,7 +2,7 @@
 // template of the budget above, and their accounts now. Changes nothing.
 import type { BudgetDef, BudgetState } from './budget.ts';
 import { newBudgetState, newDef } from './budget-from-terms.ts';
-import { accountsAt, type Charge, chainCharge, union } from './charge.ts';
+import { accountsAt, type Charge, chainCharge, chainsCharge, union } from './charge.ts';
 import type { Reserve } from './command.ts';
 import type { DecideContext } from './decision.ts';
 import { type BudgetPath, chainOf } from './names.ts';
@@ -32,13 +32,11 @@ export function requestedCharge(state: TreeState, command: Reserve, context: Dec
     if (chain === undefined) return budgetNotFound(path);
     chains.push(chain);
   }
+  const leaf = chains[0]?.at(-1) as BudgetState;
+  if (made.length === 0) return { named: leaf, made: [], ...chainsCharge(state, chains, nowMs, calendar) };
   const budgets = union(chains);
-  return {
-    named: chains[0]?.at(-1) as BudgetState,
-    made: made.map(({ def }) => def),
-    budgets,
-    accounts: accountsAt(budgets, nowMs, calendar).accounts,
-  };
+  const { accounts } = accountsAt(budgets, nowMs, calendar);
+  return { named: leaf, made: made.map(({ def }) => def), budgets, accounts };
 }
 
 function chainTo(

@@ -7,6 +7,8 @@
 // on a copy that the batch made, since replacing three budgets for each of a thousand reserves was a tenth of the time of
 // a hot tree. Whoever keeps a counter past the decision copies it (read.ts). Steps of rolling windows, of which a budget may
 // have half a million, are moved in place without a copy, and each move is noted.
+//
+// Longer than other files: what is here is one set of private maps that must change together.
 import type { Account, BudgetState, Counter, PeriodAccounts } from './budget.ts';
 import type { Alert, Effect, Entry, RateMove } from './entry.ts';
 import { invariant } from './invariant.ts';
@@ -23,8 +25,11 @@ import {
 } from './moving-budget.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
 import { Before, type StatePosition } from './records-before.ts';
+import { Remembered } from './remembered.ts';
 import type { Reservation } from './reservation.ts';
 import { undoStep } from './rolling-spend.ts';
+import { budgetWeight } from './weight.ts';
+
 
 /** Loaded records of one tree. A record that is not loaded is not known to be absent: whoever decides loads first. */
 export class TreeState {
@@ -32,9 +37,10 @@ export class TreeState {
   #position: StatePosition;
   /** Those whose counters moved last come last. */
   readonly #budgets = new Map<number, BudgetState>();
+  #budgetsWeight = 0;
   readonly #budgetNos = new Map<BudgetPath, number>();
   readonly #reservations = new Map<ReservationId, Reservation>();
-  readonly #remembered = new Map<string, Entry>();
+  readonly #remembered = new Remembered();
   readonly #leases = new LeaseIndex();
   readonly #accounts = new Map<number, PeriodAccounts>();
   /** Budgets that may have counters of periods that are over. */
@@ -142,8 +148,18 @@ export class TreeState {
     return {
       budgets: this.#budgets.size,
       reservations: this.#reservations.size,
-      remembered: this.#remembered.size,
+      remembered: this.#remembered.count,
     };
+  }
+
+  /** What the remembered entries weigh together (weight.ts). */
+  get rememberedWeight(): number {
+    return this.#remembered.weight;
+  }
+
+  /** What the loaded budgets weigh together. */
+  get budgetsWeight(): number {
+    return this.#budgetsWeight;
   }
 
   budgets(): IterableIterator<BudgetState> {
@@ -162,6 +178,7 @@ export class TreeState {
     if (before === undefined) this.#countChild(budget, 1);
     // Those of all budgets below hold its windows too.
     else if (before.def.windows !== budget.def.windows) this.#accounts.clear();
+    this.#budgetsWeight += budgetWeight(budget) - (before === undefined ? 0 : budgetWeight(before));
     this.#budgets.set(no, budget);
     this.#budgetNos.set(budget.def.path, no);
   }
@@ -175,7 +192,7 @@ export class TreeState {
 
   remember(digest: string, entry: Entry): void {
     this.#before.remembered.push([digest, this.#remembered.get(digest)]);
-    this.#remembered.set(digest, entry);
+    this.#remembered.put(digest, entry);
   }
 
   /** Moves counters. Accounts of budgets that are not loaded are passed over: their counters are loaded with the effect. */
@@ -260,14 +277,14 @@ export class TreeState {
   }
 
   /**
-   * Forgets up to `countMax` budgets as `evictBudget` does, beginning with those whose counters have not moved for longest.
-   * Only between batches.
+   * Forgets budgets that weigh `weight` together, as `evictBudget` does, beginning with those whose counters have not moved for
+   * longest. Only between batches.
    */
-  evictBudgets(countMax: number): void {
-    let leftCount = countMax;
+  evictBudgets(weight: number): void {
+    const keptWeight = this.#budgetsWeight - weight;
     for (const no of this.#budgets.keys()) {
-      if (leftCount <= 0) return;
-      if (this.evictBudget(no)) leftCount -= 1;
+      if (this.#budgetsWeight <= keptWeight) return;
+      this.evictBudget(no);
     }
   }
 
@@ -314,12 +331,9 @@ export class TreeState {
     this.#budgets.set(budgetNo, { ...budget, counters: known });
   }
 
-  /** Forgets the oldest remembered keys beyond `countMax`; the store still knows them. Only between batches. */
-  evictRemembered(countMax: number): void {
-    for (const digest of this.#remembered.keys()) {
-      if (this.#remembered.size <= countMax) return;
-      this.#remembered.delete(digest);
-    }
+  /** Forgets the oldest remembered keys beyond `weightMax` in all; the store still knows them. Only between batches. */
+  evictRemembered(weightMax: number): void {
+    this.#remembered.evict(weightMax);
   }
 
   #leased(id: ReservationId): Reservation {
@@ -351,6 +365,7 @@ export class TreeState {
   #forgetBudget(budget: BudgetState): void {
     const { no, path } = budget.def;
     this.#budgetNos.delete(path);
+    this.#budgetsWeight -= budgetWeight(budget);
     this.#budgets.delete(no);
     this.#accounts.delete(no);
     this.#countChild(budget, -1);
@@ -372,21 +387,17 @@ export class TreeState {
   #restore({ budgets, reservations, remembered, stepMoves }: Before): void {
     for (const move of stepMoves.toReversed()) undoStep(move);
     for (const [no, before] of budgets) {
+      const after = this.#budgets.get(no);
       if (before !== undefined) {
+        this.#budgetsWeight += budgetWeight(before) - (after === undefined ? 0 : budgetWeight(after));
         this.#budgets.set(no, before);
-        continue;
-      }
-      const made = this.#budgets.get(no);
-      if (made !== undefined) this.#forgetBudget(made);
+      } else if (after !== undefined) this.#forgetBudget(after);
     }
     // Backwards: of several changes of one record the oldest is what it was.
     for (const [id, before] of reservations.toReversed()) {
       this.#replaceReservation(id, this.#reservations.get(id), before);
     }
-    for (const [digest, before] of remembered.toReversed()) {
-      if (before === undefined) this.#remembered.delete(digest);
-      else this.#remembered.set(digest, before);
-    }
+    for (const [digest, before] of remembered.toReversed()) this.#remembered.put(digest, before);
   }
 
   #replaceReservation(id: ReservationId, before: Reservation | undefined, after: Reservation | undefined): void {

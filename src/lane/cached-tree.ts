@@ -10,6 +10,7 @@ import { type BudgetPath, parentOf, type ReservationId, type TreeId } from '../k
 import { reservationOf } from '../kernel/replay.ts';
 import type { Reservation } from '../kernel/reservation.ts';
 import { TreeState } from '../kernel/tree-state.ts';
+import { reservationWeight } from '../kernel/weight.ts';
 import type { Head, Loaded } from '../store/port.ts';
 import { AbsentNames } from './absent-names.ts';
 import { bringForward } from './bring-forward.ts';
@@ -17,8 +18,8 @@ import { type Missing, mergeMissing, pathsOf, reservationsOf } from './missing.t
 import { hasAll, missingPeriods } from './missing-periods.ts';
 import { TailIndex } from './tail-index.ts';
 
-/** Ended reservations kept in memory a tree: a repeat or a second settlement usually comes at once or never. */
-const ENDED_COUNT_MAX = 1_000;
+/** Weight of the ended reservations kept in memory a tree: a repeat or a second settlement usually comes at once or never. */
+const ENDED_WEIGHT_MAX = 1_000;
 
 /** Closed budgets kept in memory a tree: a run that was closed is looked at for a moment, and then never again. */
 const CLOSED_COUNT_MAX = 1_000;
@@ -30,7 +31,7 @@ const PAST_LOOK_MS = 60_000;
  * what other trees may have to wait for it. */
 export const DUE_COUNT_MAX = 1_000;
 
-/** What a tree has in memory that can be loaded again. */
+/** What a tree has in memory that can be loaded again. All by their weight (weight.ts): most weigh 1. */
 export interface Spare {
   /** Answers that are remembered by their keys, and names that are known not to exist. */
   readonly answers: number;
@@ -58,7 +59,8 @@ export class CachedTree {
   #index = new TailIndex();
   readonly #absent = new AbsentNames();
   /** In the order in which they ended or came; one may be here twice. */
-  readonly #ended: ReservationId[] = [];
+  readonly #ended: (readonly [id: ReservationId, weight: number])[] = [];
+  #endedWeight = 0;
   readonly #closed: number[] = [];
   #closedLookCount = CLOSED_COUNT_MAX * 2;
   /** When to look next for periods that are over. */
@@ -87,7 +89,7 @@ export class CachedTree {
     this.state.advance({ ...position, atMs: loaded.head.atMs });
     this.state.commit();
     this.state.evictOrphans();
-    for (const { id, figures } of this.state.reservations()) if (figures.state !== 'ACTIVE') this.#ended.push(id);
+    for (const { id, figures } of this.state.reservations()) if (figures.state !== 'ACTIVE') this.#noteEnded(id);
     for (const { def } of this.state.budgets()) if (def.closed) this.#closed.push(def.no);
     // Before anything is forgotten: what was asked for and is there must not be taken for absent. Of a tree that does not
     // exist nothing has to be noted: no name is in it.
@@ -160,7 +162,7 @@ export class CachedTree {
       const live = reservation.figures.state === 'ACTIVE';
       // One that came as a lease may have ended since it was projected.
       if (live || askedIds.has(reservation.id)) this.state.putReservation(reservation);
-      if (!live && askedIds.has(reservation.id)) this.#ended.push(reservation.id);
+      if (!live && askedIds.has(reservation.id)) this.#noteEnded(reservation.id);
     }
     this.state.commit();
     if (loaded.leasesThroughMs !== undefined && loaded.leasesThroughMs > this.leasesThroughMs) {
@@ -213,7 +215,7 @@ export class CachedTree {
   /** Whether there is so much of what has ended that `letGo` would forget some of it, or may be of periods that are over. */
   get isOverfull(): boolean {
     if (this.head.atMs >= this.#pastLookMs) return true;
-    return this.#ended.length > ENDED_COUNT_MAX * 2 || this.#closed.length > this.#closedLookCount;
+    return this.#endedWeight > ENDED_WEIGHT_MAX * 2 || this.#closed.length > this.#closedLookCount;
   }
 
   /**
@@ -225,7 +227,7 @@ export class CachedTree {
       this.state.evictPast(this.head.atMs);
       this.#pastLookMs = this.head.atMs + PAST_LOOK_MS;
     }
-    if (this.#ended.length > ENDED_COUNT_MAX * 2) this.forget('ended', this.#ended.length - ENDED_COUNT_MAX);
+    if (this.#endedWeight > ENDED_WEIGHT_MAX * 2) this.forget('ended', this.#endedWeight - ENDED_WEIGHT_MAX);
     if (this.#closed.length <= this.#closedLookCount) return;
     const oldest = this.#closed.splice(0, this.#closed.length - CLOSED_COUNT_MAX);
     // One that still has holds, or a budget below it in memory, gets another turn.
@@ -234,11 +236,11 @@ export class CachedTree {
   }
 
   spare(): Spare {
-    const { remembered, budgets } = this.state.counts();
-    return { answers: remembered + this.#absent.count, ended: this.#ended.length, budgets };
+    const { rememberedWeight, budgetsWeight } = this.state;
+    return { answers: rememberedWeight + this.#absent.count, ended: this.#endedWeight, budgets: budgetsWeight };
   }
 
-  /** Forgets up to about `count` of a kind, oldest first. Only between batches. */
+  /** Forgets about `count` of a kind, as `spare` has it, oldest first. Only between batches. */
   forget(kind: keyof Spare, count: number): void {
     invariant(!this.state.isTentative, `tree ${this.treeId} forgets while a batch of it is under way`);
     switch (kind) {
@@ -249,11 +251,29 @@ export class CachedTree {
         return;
       }
       case 'ended':
-        for (const id of this.#ended.splice(0, count)) this.state.evictReservation(id);
+        this.#forgetEnded(this.#endedWeight - count);
         return;
       case 'budgets':
         this.state.evictBudgets(count);
     }
+  }
+
+  #noteEnded(id: ReservationId): void {
+    const reservation = this.state.reservation(id);
+    const weight = reservation === undefined ? 1 : reservationWeight(reservation);
+    this.#ended.push([id, weight]);
+    this.#endedWeight += weight;
+  }
+
+  #forgetEnded(keptWeight: number): void {
+    let count = 0;
+    for (const [id, weight] of this.#ended) {
+      if (this.#endedWeight <= keptWeight) break;
+      this.state.evictReservation(id);
+      this.#endedWeight -= weight;
+      count += 1;
+    }
+    this.#ended.splice(0, count);
   }
 
   #hasAllOf(command: Command): boolean {
@@ -326,10 +346,10 @@ export class CachedTree {
     switch (entry.type) {
       case 'Settled':
       case 'Released':
-        if (entry.figures.state !== 'ACTIVE') this.#ended.push(entry.id);
+        if (entry.figures.state !== 'ACTIVE') this.#noteEnded(entry.id);
         return;
       case 'Expired':
-        for (const { id } of entry.lapses) this.#ended.push(id);
+        for (const { id } of entry.lapses) this.#noteEnded(id);
         return;
       case 'BudgetClosed':
         this.#closed.push(entry.def.no);

@@ -124,6 +124,7 @@ export function decodeEntry(value: unknown, context: DecodeContext): Entry {
         addMicros: optionalAmountOf(raw['add']),
         reason: stringOf(raw['reason']),
         opening: raw['opening'] === undefined ? [] : arrayOf(raw['opening']).map(counterOf),
+        rateMoves: raw['rates'] === undefined ? [] : rateMovesOf(raw['rates']),
         openChildren: openChildrenOf(raw['openChildren']),
       };
     default:

@@ -130,6 +130,7 @@ function budgetChangeText(entry: BudgetChange): string {
     `"def":${budgetDefText(entry.def)},"replaceLabels":${entry.replaceLabels},` +
     `"add":${optionalAmountText(entry.addMicros)},"reason":${quote(entry.reason)}` +
     (entry.opening.length === 0 ? '' : `,"opening":[${entry.opening.map(counterText).join(',')}]`) +
+    (entry.rateMoves.length === 0 ? '' : `,"rates":[${entry.rateMoves.map(rateMoveText).join(',')}]`) +
     (entry.openChildren === 0 ? '' : `,"openChildren":${entry.openChildren}`)
   );
 }

@@ -1,7 +1,7 @@
 // Journal entries to net changes of projected rows: a hold that opens and closes among them becomes one row, a counter one
 // difference. Pure, and shared by every store, so that projections cannot differ between them.
 import type { Account, BudgetDef } from '../kernel/budget.ts';
-import type { Alert, BudgetChange, Effect, Entry, Granted } from '../kernel/entry.ts';
+import type { Alert, BudgetChange, Effect, Entry, Granted, RateMove } from '../kernel/entry.ts';
 import type { ReservationId } from '../kernel/names.ts';
 import type { ReservationFigures } from '../kernel/reservation.ts';
 import { type AlertRow, alertRow, alertsAfter } from './fold-alerts.ts';
@@ -113,9 +113,7 @@ class Fold {
           figures: entry.reservation.figures,
         });
         this.#move(entry.effects, entry.atMs);
-        for (const { budgetNo, rateNo, level } of entry.rateMoves) {
-          this.rates.set(`${budgetNo}:${rateNo}`, { budgetNo, rateNo, level, atMs: entry.atMs });
-        }
+        this.#moveRates(entry.rateMoves, entry.atMs);
         break;
       case 'Extended':
       case 'Settled':
@@ -155,6 +153,7 @@ class Fold {
     if (def.parentNo !== undefined && openChildren !== 0) {
       this.#counter(def.parentNo, 0, 0).openChildren += openChildren;
     }
+    this.#moveRates(entry.rateMoves, entry.atMs);
     for (const { windowNo, periodMs, heldMicros, settledMicros, overrunMicros } of entry.opening) {
       const counter = this.#counter(def.no, windowNo, periodMs);
       counter.heldMicros += heldMicros;
@@ -168,6 +167,12 @@ class Fold {
     for (const [key, told] of byLimit) {
       const rows = told.map((alert) => alertRow(alert, atMs));
       this.alerts.set(key, alertsAfter(this.alerts.get(key) ?? [], rows));
+    }
+  }
+
+  #moveRates(moves: readonly RateMove[], atMs: number): void {
+    for (const { budgetNo, rateNo, level } of moves) {
+      this.rates.set(`${budgetNo}:${rateNo}`, { budgetNo, rateNo, level, atMs });
     }
   }
 

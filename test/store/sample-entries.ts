@@ -96,13 +96,13 @@ export function definition(
 /** A budget is made. */
 export function created(common: Common, def: BudgetDef): BudgetChange {
   const replaceLabels = common.personal !== undefined;
-  const change = { addMicros: undefined, reason: '', opening: [], openChildren: 1 } as const;
+  const change = { addMicros: undefined, reason: '', opening: [], rateMoves: [], openChildren: 1 } as const;
   return { ...base(common), type: 'BudgetCreated', def, replaceLabels, ...change };
 }
 
 /** A budget is edited; with personal fields its labels are replaced, or removed where they hold none. */
 export function updated(common: Common, def: BudgetDef, replaceLabels: boolean): BudgetChange {
-  const change = { addMicros: undefined, reason: 'edit', opening: [], openChildren: 0 } as const;
+  const change = { addMicros: undefined, reason: 'edit', opening: [], rateMoves: [], openChildren: 0 } as const;
   return { ...base(common), type: 'BudgetUpdated', def, replaceLabels, ...change };
 }
 

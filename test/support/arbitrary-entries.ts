@@ -321,6 +321,14 @@ const budgetChange = fc
         addMicros: optionalMicros,
         reason: text,
         opening: fc.array(counter, { maxLength: 3 }),
+        rateMoves: fc.array(
+          fc.record({
+            budgetNo: fc.integer({ min: 1 }),
+            rateNo: fc.integer({ min: 1 }),
+            level: fc.bigInt(0n, 2n ** 100n),
+          }),
+          { maxLength: 3 },
+        ),
         openChildren: fc.constantFrom(-1, 0, 1),
       }),
     ),

@@ -28,6 +28,7 @@ function entryOf(root: BudgetDef, seq: number, atMs: number): Entry {
     addMicros: undefined,
     reason: '',
     opening: [],
+    rateMoves: [],
     openChildren: 0,
   };
 }

@@ -137,4 +137,28 @@ describe('a rate', () => {
     expect(left(driver)).toEqual([4]);
     expect(driver.state.budgetAt('t' as never)?.def.rates).toMatchObject([{ no: 2 }]);
   });
+
+  it('that is edited has filled until then as it was: an edit mints nothing, and takes nothing away', () => {
+    const driver = withRates(perMinute('requests', 6, 10));
+    const edit = (rate: RateInput) => driver.run(driver.make.update('t', { rates: [rate] }));
+    for (let use = 0; use < 10; use++) reserve(driver);
+    // Full again for an hour when more may be held: no more than 10 were ever there.
+    driver.advance(60 * MINUTE_MS);
+    reserve(driver);
+    driver.advance(60 * MINUTE_MS);
+    edit(perMinute('requests', 6, 1_000));
+    expect(left(driver)).toEqual([10]);
+    // Half a minute at 6, then half a minute at 600.
+    driver.advance(MINUTE_MS / 2);
+    edit(perMinute('requests', 600, 1_000));
+    expect(left(driver)).toEqual([13]);
+    driver.advance(MINUTE_MS / 2);
+    expect(left(driver)).toEqual([313]);
+    // What came at 600 stays when less comes from then on.
+    edit(perMinute('requests', 1, 1_000));
+    expect(left(driver)).toEqual([313]);
+    edit(perMinute('requests', 1, 5));
+    edit(perMinute('requests', 1, 1_000));
+    expect(left(driver)).toEqual([5]);
+  });
 });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { apply } from '../../../src/kernel/apply.ts';
 import type { BudgetPath, ReservationId } from '../../../src/kernel/names.ts';
+import { rollingRule } from '../../../src/kernel/window.ts';
 import { CacheBounds } from '../../../src/lane/cache-bounds.ts';
 import { CachedTree } from '../../../src/lane/cached-tree.ts';
 import { Commands } from '../../support/commands.ts';
@@ -84,6 +85,47 @@ describe('the bounds over all trees', () => {
     bounds.trim(lazily);
     bounds.trim(lazily);
     expect([looks, tree.spare().budgets]).toEqual([1, 12]);
+  });
+});
+
+describe('what charges very much', () => {
+  const PATHS = ['t/a', 't/b', 't/c', 't/d', 't/e', 't/f', 't/g', 't/h', 't/i'];
+
+  it('is forgotten as if it were many, its answers and itself', () => {
+    const driver = new KernelDriver();
+    const { make } = driver;
+    const limits = Object.fromEntries(
+      Array.from({ length: 16 }, (_, no) => [`l${no}`, { rule: rollingRule((no + 1) * 60_000), amount: 1_000_000 }]),
+    );
+    driver.run(make.create('t', { limits }));
+    for (const path of PATHS) driver.run(make.create(path, { limits }));
+    for (let no = 0; no < 50; no++) {
+      const [budget = '', ...also] = PATHS;
+      driver.run(make.settle(granted(driver.run(make.reserve(budget, 1, { also, key: `k${no}` }))).reservation.id, 1));
+    }
+    const tree = wholeTree(driver);
+    // 10 budgets of 17 windows each: 170 accounts.
+    expect(tree.spare()).toEqual({ answers: 50 * 6, ended: 50 * 6, budgets: 90 });
+    const bounds = new CacheBounds({ answers: 80, ended: 80, budgets: 80 });
+    bounds.note(tree);
+    bounds.trim([tree]);
+    expect(bounds.totals).toEqual({ answers: 66, ended: 66, budgets: 63 });
+    expect(tree.state.counts()).toMatchObject({ remembered: 11, reservations: 11 });
+  });
+
+  it('shares its accounts while it is live', () => {
+    const driver = new KernelDriver();
+    const { make } = driver;
+    driver.run(make.create('t', { limits: 100 }));
+    for (const path of PATHS) driver.run(make.create(path, { limits: 100 }));
+    const [budget = '', ...also] = PATHS;
+    const [first, second] = [1, 2].map(
+      () => granted(driver.run(make.reserve(budget, 1, { also }))).reservation.accounts,
+    );
+    expect(first?.length).toBe(10);
+    first?.forEach((account, at) => {
+      expect(account).toBe(second?.[at]);
+    });
   });
 });
 

@@ -1,0 +1,72 @@
+// How much memory a record takes, for whoever bounds what is kept of them. Counting records alone does not bound it: a reservation
+// on nine paths of sixteen levels charges thousands of accounts, where most charge a handful.
+import type { BudgetState } from './budget.ts';
+import type { Effect, Entry } from './entry.ts';
+import type { Reservation } from './reservation.ts';
+
+/**
+ * Accounts, levels and definitions that come with a record of weight 1. One takes about 60 bytes, a usual record some 1,000: so
+ * the usual ones, of three levels with three windows each, all weigh 1.
+ */
+const PARTS_A_UNIT = 32;
+
+const weightOf = (partCount: number): number => 1 + Math.floor(partCount / PARTS_A_UNIT);
+
+/** Weight of a reservation: 1 for a usual one. */
+export function reservationWeight({ accounts }: Reservation): number {
+  return weightOf(accounts.length);
+}
+
+/**
+ * Limits, windows and rates of a budget of weight 1. Each comes with its counter, its steps or its level, so that it takes some
+ * 200 bytes. Templates are not counted: budgets that are made from one share what is below it.
+ */
+const TERMS_A_UNIT = 4;
+
+/** Weight of a budget: 1 for one with two limits and no rates. The same as long as its definition is. */
+export function budgetWeight({ def }: BudgetState): number {
+  return 1 + Math.floor((def.limits.length + def.windows.length - 1 + def.rates.length) / TERMS_A_UNIT);
+}
+
+/** Weight of an entry: 1 for a usual one. The same each time it is asked for. */
+export function entryWeight(entry: Entry): number {
+  switch (entry.type) {
+    case 'Granted':
+      return weightOf(accountCount(entry.effects) + entry.rateMoves.length);
+    case 'Extended':
+    case 'Settled':
+    case 'Released':
+      return weightOf(accountCount(entry.effects));
+    case 'Renewed':
+    case 'Graced':
+      return weightOf(entry.moves.length * FIGURES_PARTS);
+    case 'Expired':
+      return weightOf(entry.lapses.reduce((sum, { effects }) => sum + FIGURES_PARTS + accountCount(effects), 0));
+    case 'Refused':
+      return 1;
+    case 'Alerted':
+      return weightOf(entry.alerts.length * FIGURES_PARTS);
+    default:
+      return weightOf(termsParts(entry.def) + entry.opening.length);
+  }
+}
+
+/** What the figures of one reservation take, counted in accounts. */
+const FIGURES_PARTS = 4;
+
+function accountCount(effects: readonly Effect[]): number {
+  let count = 0;
+  for (const { accounts } of effects) count += accounts.length;
+  return count;
+}
+
+interface Terms {
+  readonly limits: readonly unknown[];
+  readonly rates: readonly unknown[];
+  readonly childTemplate: Terms | undefined;
+}
+
+// A limit comes with its window.
+function termsParts({ limits, rates, childTemplate }: Terms): number {
+  return limits.length * 2 + rates.length + (childTemplate === undefined ? 0 : termsParts(childTemplate));
+}
