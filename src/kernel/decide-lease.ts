@@ -12,6 +12,7 @@ import { leaseLengthRefusal, renewalCountRefusal } from './refuse-shape.ts';
 import { endedRefusal, leaseRefusal, reservationNotFound, suspendedRefusal } from './refuse-state.ts';
 import type { Reservation, ReservationFigures } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
+import { reservationWeight } from './weight.ts';
 
 /**
  * Decides a Renew: new expire_time = max(current, now + ttl). A lowered limit doesn't stop it. A lease that was refused by a
@@ -94,9 +95,9 @@ function moves(state: TreeState, renewed: Reservation): boolean {
 
 /** Records holds that have lapsed at `context.nowMs`, oldest first. */
 export function decideExpire(state: TreeState, command: Expire, context: DecideContext): Decision {
-  const due = state.due(context.nowMs, command.countMax + 1);
-  const more = due.length > command.countMax;
-  if (more) due.pop();
+  const all = state.due(context.nowMs, command.countMax + 1);
+  const due = pageOf(all, command.countMax);
+  const more = due.length < all.length;
   if (due.length === 0) return answerOnly({ kind: 'expired', count: 0, more: false });
   const entry: Entry = {
     ...entryBase(state, command, context),
@@ -104,6 +105,16 @@ export function decideExpire(state: TreeState, command: Expire, context: DecideC
     lapses: due.map((reservation) => lapseOf(state, reservation, context)),
   };
   return { answer: { kind: 'expired', count: due.length, more }, entries: [entry] };
+}
+
+// A lapse that moves thousands of accounts takes as long as many that move a few.
+function pageOf(due: readonly Reservation[], weightMax: number): readonly Reservation[] {
+  let weight = 0;
+  const end = due.findIndex((reservation, at) => {
+    weight += reservationWeight(reservation);
+    return at > 0 && weight > weightMax;
+  });
+  return end === -1 ? due : due.slice(0, end);
 }
 
 function lapseOf(state: TreeState, reservation: Reservation, context: DecideContext): Lapse {

@@ -1,12 +1,13 @@
 // Cuts entries into pages by the rows that they change: an entry of lapses or renewals changes as many as it names, up to
 // a thousand, so that pages counted in entries could hold a million rows and outlast every time-out.
 import type { Entry } from '../kernel/entry.ts';
+import { entryWeight } from '../kernel/weight.ts';
 
-// Reservation rows that an entry changes; at least 1, for the entry itself.
+// Reservation rows that an entry changes; at least 1, for the entry itself, and as many more as the counters that it moves take.
 function rowCountOf(entry: Entry): number {
-  if (entry.type === 'Expired') return Math.max(1, entry.lapses.length);
+  if (entry.type === 'Expired') return Math.max(entry.lapses.length, entryWeight(entry));
   if (entry.type === 'Renewed' || entry.type === 'Graced') return Math.max(1, entry.moves.length);
-  return 1;
+  return entryWeight(entry);
 }
 
 /** A page and its rows. */

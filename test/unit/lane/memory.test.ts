@@ -1,10 +1,13 @@
 // What leaves memory, and when: closed runs, what has ended, what was not used for long, and names that people make up.
 import { describe, expect, it } from 'vitest';
 import { apply } from '../../../src/kernel/apply.ts';
+import type { Command } from '../../../src/kernel/command.ts';
 import type { BudgetPath, ReservationId } from '../../../src/kernel/names.ts';
 import { rollingRule } from '../../../src/kernel/window.ts';
+import { decideTree, type Submitted } from '../../../src/lane/batch.ts';
 import { CacheBounds } from '../../../src/lane/cache-bounds.ts';
 import { CachedTree } from '../../../src/lane/cached-tree.ts';
+import { expireCommand } from '../../../src/lane/expire-command.ts';
 import { Commands } from '../../support/commands.ts';
 import { budgetOf, granted, KernelDriver, refused } from '../../support/kernel-driver.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
@@ -91,26 +94,58 @@ describe('the bounds over all trees', () => {
 describe('what charges very much', () => {
   const PATHS = ['t/a', 't/b', 't/c', 't/d', 't/e', 't/f', 't/g', 't/h', 't/i'];
 
-  it('is forgotten as if it were many, its answers and itself', () => {
+  // A Reserve on all of these charges 170 accounts: 10 budgets of 17 windows each.
+  function withWide(): KernelDriver {
     const driver = new KernelDriver();
-    const { make } = driver;
     const limits = Object.fromEntries(
       Array.from({ length: 16 }, (_, no) => [`l${no}`, { rule: rollingRule((no + 1) * 60_000), amount: 1_000_000 }]),
     );
-    driver.run(make.create('t', { limits }));
-    for (const path of PATHS) driver.run(make.create(path, { limits }));
+    for (const path of ['t', ...PATHS]) driver.run(driver.make.create(path, { limits }));
+    return driver;
+  }
+
+  function submitted({ treeId }: CachedTree, command: Command): Submitted {
+    const never = (): never => expect.unreachable('nothing is answered here');
+    const item = { treeId, command, resolve: never, reject: never, sheddable: true, alone: false, attempts: 0 };
+    return { ...item, searchedFor: undefined, sinceMs: 0 };
+  }
+
+  it('is forgotten as if it were many, its answers and itself', () => {
+    const driver = withWide();
+    const { make } = driver;
     for (let no = 0; no < 50; no++) {
       const [budget = '', ...also] = PATHS;
       driver.run(make.settle(granted(driver.run(make.reserve(budget, 1, { also, key: `k${no}` }))).reservation.id, 1));
     }
     const tree = wholeTree(driver);
-    // 10 budgets of 17 windows each: 170 accounts.
     expect(tree.spare()).toEqual({ answers: 50 * 6, ended: 50 * 6, budgets: 90 });
     const bounds = new CacheBounds({ answers: 80, ended: 80, budgets: 80 });
     bounds.note(tree);
     bounds.trim([tree]);
     expect(bounds.totals).toEqual({ answers: 66, ended: 66, budgets: 63 });
     expect(tree.state.counts()).toMatchObject({ remembered: 11, reservations: 11 });
+  });
+
+  it('gives way to other trees: a batch takes as much of it as of usual commands', () => {
+    const driver = withWide();
+    const { make } = driver;
+    const tree = wholeTree(driver);
+    const [budget = '', ...also] = PATHS;
+    const items = Array.from({ length: 100 }, () => submitted(tree, make.reserve(budget, 1, { also })));
+    const { answered, deferred } = decideTree(tree, items, driver.context());
+    // Each weighs 6, of 256.
+    expect([answered.length, deferred.length]).toEqual([43, 57]);
+    expect(deferred[0]).toBe(items[43]);
+  });
+
+  it('lapses in pages that weigh as much as those of usual holds', () => {
+    const driver = withWide();
+    const { make } = driver;
+    const [budget = '', ...also] = PATHS;
+    for (let no = 0; no < 30; no++) driver.run(make.reserve(budget, 1, { also, ttlMs: 1_000 }));
+    driver.advance(60_000);
+    const expire = { ...expireCommand(driver.state.treeId), countMax: 60 };
+    expect(driver.decide(expire).answer).toEqual({ kind: 'expired', count: 10, more: true });
   });
 
   it('shares its accounts while it is live', () => {

@@ -5,7 +5,9 @@ import { projectionPages } from '../../../src/lane/projection-pages.ts';
 
 const refused = (seq: number) => ({ seq, type: 'Refused' }) as Entry;
 const expired = (seq: number, count: number) =>
-  ({ seq, type: 'Expired', lapses: Array(count).fill({}) }) as unknown as Entry;
+  ({ seq, type: 'Expired', lapses: Array(count).fill({ effects: [] }) }) as unknown as Entry;
+const settled = (seq: number, accountCount: number) =>
+  ({ seq, type: 'Settled', effects: [{ accounts: Array(accountCount).fill({}) }] }) as unknown as Entry;
 const renewed = (seq: number, count: number) =>
   ({ seq, type: 'Renewed', moves: Array(count).fill({}) }) as unknown as Entry;
 
@@ -23,6 +25,14 @@ describe('projectionPages', () => {
       [600, 1],
       [1_000, 2, 3, 4],
       [1, 5],
+    ]);
+  });
+
+  it('takes fewer of entries that move very many counters', () => {
+    const entries = [settled(1, 9), settled(2, 2_448), settled(3, 2_448), settled(4, 9)];
+    expect(seqsOf(entries, 100)).toEqual([
+      [78, 1, 2],
+      [78, 3, 4],
     ]);
   });
 
