@@ -30,7 +30,6 @@ import type { Reservation } from './reservation.ts';
 import { undoStep } from './rolling-spend.ts';
 import { budgetWeight } from './weight.ts';
 
-
 /** Loaded records of one tree. A record that is not loaded is not known to be absent: whoever decides loads first. */
 export class TreeState {
   readonly treeId: TreeId;

@@ -35,33 +35,11 @@ import type {
   Revisions,
   Settled,
 } from '../../src/kernel/entry.ts';
-import { MICROS_MAX } from '../../src/kernel/money.ts';
-import type { BudgetPath, ReservationId } from '../../src/kernel/names.ts';
 import type { RateDef, RateInput } from '../../src/kernel/rate.ts';
 import type { Reason, Refusal } from '../../src/kernel/refusal.ts';
 import type { ReservationFigures, Shadow } from '../../src/kernel/reservation.ts';
 import type { WindowRule } from '../../src/kernel/window.ts';
-
-const TIME_MS_MAX = 4_102_444_800_000;
-
-const micros = fc.oneof(
-  fc.bigInt({ min: 0n, max: 1_000_000n }),
-  fc.bigInt({ min: 0n, max: MICROS_MAX }),
-  fc.constantFrom(0n, 9_007_199_254_740_991n, 9_007_199_254_740_992n, 9_007_199_254_740_993n, MICROS_MAX),
-);
-const signedMicros = fc.oneof(
-  micros,
-  micros.map((amount) => -amount),
-);
-const optionalMicros = fc.option(micros, { nil: undefined });
-const timeMs = fc.integer({ min: 0, max: TIME_MS_MAX });
-const text = fc
-  .string({ unit: 'grapheme', maxLength: 40 })
-  .map((value) => value.replaceAll('\0', ''))
-  .filter((value) => value.isWellFormed());
-const digest = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes).toString('base64url'));
-const path = fc.constantFrom('acme', 'acme/triage', 'acme/triage/run-42') as fc.Arbitrary<BudgetPath>;
-const id = fc.stringMatching(/^[0-9A-Za-z_-]{10,40}$/) as fc.Arbitrary<ReservationId>;
+import { digest, id, micros, optionalMicros, path, signedMicros, text, timeMs } from './arbitrary-scalars.ts';
 
 const labels: fc.Arbitrary<Labels> = fc
   .uniqueArray(fc.tuple(text, text), { selector: ([key]) => key, maxLength: 4 })

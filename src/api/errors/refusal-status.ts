@@ -136,6 +136,9 @@ function addSubject(list: DetailList, code: Code, refusal: ApiRefusal, message: 
   }
 }
 
+/** Longest google.protobuf.Duration, in milliseconds: a slow rate that is asked for very much takes longer to fill. */
+const DURATION_MAX_MS = 315_576_000_000_000;
+
 /** The status of a refusal, with every standard detail that fits it, the most telling first. */
 export function refusalStatus(refusal: ApiRefusal): CallStatus {
   const code = REASON_CODES[refusal.reason];
@@ -149,7 +152,8 @@ export function refusalStatus(refusal: ApiRefusal): CallStatus {
     metadata: metadataOf(refusal),
   });
   if (refusal.retryAfterMs !== undefined) {
-    const retryDelay = durationFromMs(Math.max(0, Math.ceil(refusal.retryAfterMs)));
+    const retryMs = Math.min(Math.max(0, Math.ceil(refusal.retryAfterMs)), DURATION_MAX_MS);
+    const retryDelay = durationFromMs(retryMs);
     list.add(RetryInfoSchema, { $typeName: 'google.rpc.RetryInfo', retryDelay });
   }
   if (refusal.fields !== undefined) addFields(list, refusal.fields);

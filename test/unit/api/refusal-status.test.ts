@@ -84,6 +84,11 @@ describe('refusalStatus', () => {
     expect(metadata).toEqual({ budget: 'acme', bound_max: '0', bound_observed: '2' });
   });
 
+  it('asks nobody to wait longer than a Duration can say', () => {
+    const status = refusalStatus(refusal('RATE_LIMITED', { budget: 'acme', retryAfterMs: 8.64e19 }));
+    expect(detail(status, 'RetryInfo')).toMatchObject({ retryDelay: { seconds: 315_576_000_000n, nanos: 0 } });
+  });
+
   it('names limits in the order given, with RetryInfo where waiting helps', () => {
     const status = refusalStatus(
       refusal('CAPACITY_HELD', {
