@@ -6,10 +6,10 @@ import type { TreeId } from '../kernel/names.ts';
 import type { Log } from '../lane/log.ts';
 import type { Audit } from '../store/audit.ts';
 import { CorruptJournalError, StoreUnavailableError } from '../store/port.ts';
-import { JournalWatch } from './journal-watch.ts';
+import { JournalWatch, type WatchStep } from './journal-watch.ts';
 
-/** Entries in one step: about a millisecond of this process's time, so that no caller notices. */
-const STEP_COUNT = 250;
+/** What the entries of one step weigh: about a millisecond of this process's time, so that no caller notices. */
+const STEP_WEIGHT = 250;
 
 /** Trees that are followed from where they were left; others are begun anew. Each keeps its budgets' sums in memory. */
 const WATCH_COUNT_MAX = 1_000;
@@ -78,7 +78,7 @@ export class BackgroundVerify {
       const step = await this.#step(treeId);
       entries += step.entries;
       behind += step.behind;
-      await this.#pause((step.entries / this.#deps.entriesPerSecond) * 1_000);
+      await this.#pause((step.weight / this.#deps.entriesPerSecond) * 1_000);
     }
     this.#behind = behind;
     return entries;
@@ -97,18 +97,18 @@ export class BackgroundVerify {
     }
   }
 
-  async #step(treeId: TreeId): Promise<{ readonly entries: number; readonly behind: number }> {
+  async #step(treeId: TreeId): Promise<Omit<WatchStep, 'differences'>> {
     const watch = this.#watches.get(treeId) ?? new JournalWatch(treeId, () => performance.now());
     this.#keep(treeId, watch);
     try {
-      const step = await this.#deps.withSnapshot((audit) => watch.step(audit, STEP_COUNT));
+      const step = await this.#deps.withSnapshot((audit) => watch.step(audit, STEP_WEIGHT));
       this.#entries += step.entries;
       if (step.differences.length > 0) this.#alarm(treeId, step.differences.join('; '), undefined);
       return step;
     } catch (error) {
       if (!(error instanceof CorruptJournalError) && !(error instanceof InvariantError)) throw error;
       this.#alarm(treeId, error.message, error);
-      return { entries: 0, behind: 0 };
+      return { entries: 0, weight: 0, behind: 0 };
     }
   }
 

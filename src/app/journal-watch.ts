@@ -6,6 +6,7 @@ import type { BudgetState } from '../kernel/budget.ts';
 import type { Entry } from '../kernel/entry.ts';
 import type { TreeId } from '../kernel/names.ts';
 import { TreeState } from '../kernel/tree-state.ts';
+import { entryWeight } from '../kernel/weight.ts';
 import type { Audit } from '../store/audit.ts';
 import { readCheckedRows } from '../store/journal-reader.ts';
 import { GENESIS_HASH, type Head } from '../store/port.ts';
@@ -15,6 +16,8 @@ import { budgetText, countingCounters, isAmong } from './verify-text.ts';
 /** What one step found and how far it came. */
 export interface WatchStep {
   readonly entries: number;
+  /** What they weigh: as many where they are usual ones. */
+  readonly weight: number;
   /** Entries that are left. */
   readonly behind: number;
   /** What is wrong, in words. */
@@ -45,23 +48,25 @@ export class JournalWatch {
   }
 
   /**
-   * Checks about `countMax` further entries. `audit` must be one snapshot. Throws CorruptJournalError or InvariantError at
+   * Checks further entries that weigh about `weightMax`. `audit` must be one snapshot. Throws CorruptJournalError or InvariantError at
    * an entry that is not as it was written.
    */
-  async step(audit: Audit, countMax: number): Promise<WatchStep> {
+  async step(audit: Audit, weightMax: number): Promise<WatchStep> {
     const standing = await audit.readStanding(this.#treeId);
-    if (standing === undefined) return { entries: 0, behind: 0, differences: ['it has lost its head'] };
+    if (standing === undefined) return { entries: 0, weight: 0, behind: 0, differences: ['it has lost its head'] };
     const differences: string[] = [];
     const startSeq = this.#state.position.seq;
+    let weight = 0;
     for await (const { row, entries } of readCheckedRows(audit, this.#treeId, this.#rowHead)) {
       for (const entry of entries) {
         if (entry.seq <= this.#state.position.seq) continue;
         // The projection may stand in the middle of a row; it is compared where it stands.
         if (entry.seq === standing.projectedSeq + 1) differences.push(...(await this.#compareNowAndThen(audit)));
         differences.push(...this.#take(entry));
+        weight += entryWeight(entry);
       }
       this.#rowHead = { seq: row.lastSeq, hash: row.hash, atMs: row.atMs };
-      if (this.#state.position.seq - startSeq >= countMax) break;
+      if (weight >= weightMax) break;
     }
     const { seq } = this.#state.position;
     if (seq === standing.projectedSeq && seq > this.#comparedSeq) {
@@ -70,7 +75,7 @@ export class JournalWatch {
     if (seq === standing.head.seq && this.#rowHead.hash !== standing.head.hash) {
       differences.push(`its journal does not lead to its head at ${seq}`);
     }
-    return { entries: seq - startSeq, behind: standing.head.seq - seq, differences };
+    return { entries: seq - startSeq, weight, behind: standing.head.seq - seq, differences };
   }
 
   #take(entry: Entry): readonly string[] {
