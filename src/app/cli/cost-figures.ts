@@ -25,7 +25,7 @@ export function costFigures(costs: Iterable<bigint>): CostFigures {
 }
 
 /** The least of `sorted` that at least `percent` percent of them do not exceed; `percent` is 1 to 100. 0 where there are none. */
-function nearestRank(sorted: readonly bigint[], percent: number): bigint {
+export function nearestRank(sorted: readonly bigint[], percent: number): bigint {
   const rank = Math.floor((sorted.length * percent + 99) / 100);
   return sorted[rank - 1] ?? 0n;
 }
