@@ -158,13 +158,13 @@ export function decideTopUp(state: TreeState, command: TopUp, context: DecideCon
 function limitToTopUp(def: BudgetDef, name: string | undefined): LimitDef | FieldProblem {
   const [first, second] = def.limits;
   if (first === undefined) return { field: 'budget', description: `${def.path} has no limit to top up` };
+  const names = def.limits.map((limit) => limit.name).join(', ');
   if (name === undefined) {
     if (second === undefined) return first;
-    const names = def.limits.map((limit) => limit.name).join(', ');
     return { field: 'limit', description: `${def.path} has several limits, name one of ${names}` };
   }
   const named = def.limits.find((limit) => limit.name === name);
-  return named ?? { field: 'limit', description: `${def.path} has no limit ${name}` };
+  return named ?? { field: 'limit', description: `${def.path} has no limit ${name} (there are: ${names})` };
 }
 
 // A calendar limit is topped up for its current period alone; a rolling one has none that could be.
