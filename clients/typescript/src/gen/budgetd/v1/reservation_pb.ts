@@ -900,7 +900,7 @@ export const GetReservationResponseSchema: GenMessage<GetReservationResponse> = 
  */
 export type ListReservationsRequest = Message<"budgetd.v1.ListReservationsRequest"> & {
   /**
-   * Required: path whose subtree is listed.
+   * Required: path whose subtree is listed: reservations whose own `budget` is in it, whatever they charge by `also`.
    *
    * @generated from field: string budget = 1;
    */
@@ -1366,7 +1366,8 @@ export const ReservationService: GenService<{
     output: typeof GetReservationResponseSchema;
   },
   /**
-   * Lists reservations, newest last.
+   * Lists reservations by the budget that they name, newest last. One that charges a budget by `also` alone is not among those
+   * of that budget: list the budgets that are named, or the whole tree.
    *
    * @generated from rpc budgetd.v1.ReservationService.ListReservations
    */
