@@ -1,6 +1,7 @@
 // Refusals for the form of a request, whatever money there is: too large, too long, too deep, too many, out of its time (DESIGN,
 // section 5: the order of shape).
 import type { BudgetDef, BudgetState, Shape } from './budget.ts';
+import { binds } from './enforcement.ts';
 import { minMicros as least, MICROS_MAX } from './money.ts';
 import type { Refusal } from './refusal.ts';
 import type { Reservation } from './reservation.ts';
@@ -54,8 +55,22 @@ export function largestRefusal(
   };
 }
 
-/** MAX_LEASE_EXCEEDED where a lease of `ttlMs` is longer than a budget allows. */
-export function leaseLengthRefusal(budgets: readonly BudgetState[], ttlMs: number): Refusal | undefined {
+/** Length of a lease whose caller says none: a model call or two (DESIGN, section 5). */
+const TTL_MS_DEFAULT = 60_000;
+
+/** How long a lease runs: as asked, or 60 s and no longer than the budgets that bind allow. */
+export function leaseMs(budgets: readonly BudgetState[], ttlMs: number | undefined): number {
+  if (ttlMs !== undefined) return ttlMs;
+  let lengthMs = TTL_MS_DEFAULT;
+  for (const budget of budgets) {
+    if (binds(budget)) lengthMs = Math.min(lengthMs, budget.def.shape.maxLeaseMs ?? lengthMs);
+  }
+  return lengthMs;
+}
+
+/** MAX_LEASE_EXCEEDED where a lease that was asked for is longer than a budget allows; one that says no length never is. */
+export function leaseLengthRefusal(budgets: readonly BudgetState[], ttlMs: number | undefined): Refusal | undefined {
+  if (ttlMs === undefined) return undefined;
   const bound = tightestBound(budgets, 'maxLeaseMs');
   if (bound === undefined || ttlMs <= bound.max) return undefined;
   const { budget, max } = bound;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Shape } from '../../../src/kernel/budget.ts';
+import type { ReservationId } from '../../../src/kernel/names.ts';
 import { granted, KernelDriver, refused, START_MS } from '../../support/kernel-driver.ts';
 
 function withShapes(root: Partial<Shape>, below: Partial<Shape> = {}): KernelDriver {
@@ -7,6 +8,10 @@ function withShapes(root: Partial<Shape>, below: Partial<Shape> = {}): KernelDri
   driver.run(driver.make.create('t', { limits: 1_000, shape: root }));
   driver.run(driver.make.create('t/a', { shape: below }));
   return driver;
+}
+
+function figuresOf(driver: KernelDriver, id: string) {
+  return driver.state.reservation(id as ReservationId)?.figures;
 }
 
 describe('the largest reservation', () => {
@@ -56,6 +61,25 @@ describe('the largest reservation', () => {
 });
 
 describe('the longest lease', () => {
+  it('is what a caller gets that asks for none, and 60 s where it is longer', () => {
+    const driver = withShapes({ maxLeaseMs: 9_000 }, { maxLeaseMs: 120_000 });
+    const id = driver.hold('t/a', 1, { ttlMs: 'unset' });
+    expect(figuresOf(driver, id)).toMatchObject({ ttlMs: 9_000, expireMs: START_MS + 9_000 });
+    driver.advance(4_000);
+    const renewed = granted(driver.run(driver.make.renew(id, undefined))).reservation;
+    expect(renewed.figures).toMatchObject({ ttlMs: 9_000, expireMs: START_MS + 13_000 });
+    driver.run(driver.make.update('t', { shape: { maxLeaseMs: undefined } }));
+    const free = driver.hold('t/a', 1, { ttlMs: 'unset' });
+    expect(figuresOf(driver, free)?.ttlMs).toBe(60_000);
+  });
+
+  it('of a budget that only watches shortens nothing', () => {
+    const driver = withShapes({ maxLeaseMs: 9_000 });
+    driver.run(driver.make.update('t', { enforcement: { mode: 'warn' } }));
+    const id = driver.hold('t/a', 1, { ttlMs: 'unset' });
+    expect(figuresOf(driver, id)?.ttlMs).toBe(60_000);
+  });
+
   it('binds Reserve and Renew, at the tightest level', () => {
     const driver = withShapes({ maxLeaseMs: 9_000 }, { maxLeaseMs: 5_000 });
     expect(refused(driver.run(driver.make.reserve('t/a', 1, { ttlMs: 5_001 })))).toMatchObject({
