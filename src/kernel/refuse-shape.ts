@@ -75,7 +75,13 @@ export function leaseLengthRefusal(budgets: readonly BudgetState[], ttlMs: numbe
   if (bound === undefined || ttlMs <= bound.max) return undefined;
   const { budget, max } = bound;
   const message = `a lease on ${budget} may run for ${max} ms, not for ${ttlMs}`;
-  return { kind: 'refusal', reason: 'MAX_LEASE_EXCEEDED', message, budget, bound: { max, observed: ttlMs } };
+  return {
+    kind: 'refusal',
+    reason: 'MAX_LEASE_EXCEEDED',
+    message,
+    budget,
+    bound: { name: 'max_lease', max, observed: ttlMs },
+  };
 }
 
 /** MAX_LEASE_EXCEEDED where a reservation was renewed as often as a budget allows. */
@@ -84,8 +90,14 @@ export function renewalCountRefusal(budgets: readonly BudgetState[], reservation
   const observed = reservation.figures.renewalCount;
   if (bound === undefined || observed < bound.max) return undefined;
   const { budget, max } = bound;
-  const message = `a reservation on ${budget} may be renewed ${max} times`;
-  return { kind: 'refusal', reason: 'MAX_LEASE_EXCEEDED', message, budget, bound: { max, observed } };
+  const message = `a reservation on ${budget} may be renewed ${max === 1 ? '1 time' : `${max} times`}`;
+  return {
+    kind: 'refusal',
+    reason: 'MAX_LEASE_EXCEEDED',
+    message,
+    budget,
+    bound: { name: 'max_renewals', max, observed },
+  };
 }
 
 /** DEPTH_LIMIT where a budget of `depth` segments is deeper than one above it allows. `above`: root first. */
@@ -102,7 +114,13 @@ export function depthRefusal(above: readonly BudgetState[], depth: number): Refu
   if (named === undefined) return undefined;
   const { budget, max, levels } = named;
   const message = `budget ${budget} may have ${max} levels below it, not ${levels}`;
-  return { kind: 'refusal', reason: 'DEPTH_LIMIT', message, budget, bound: { max, observed: levels } };
+  return {
+    kind: 'refusal',
+    reason: 'DEPTH_LIMIT',
+    message,
+    budget,
+    bound: { name: 'max_depth', max, observed: levels },
+  };
 }
 
 /** FAN_OUT_LIMIT where one more child than `openChildCount` is more than a budget allows. */
@@ -115,7 +133,7 @@ export function fanOutRefusal({ def }: BudgetState, openChildCount: number): Ref
     reason: 'FAN_OUT_LIMIT',
     message,
     budget: def.path,
-    bound: { max, observed: openChildCount },
+    bound: { name: 'max_children', max, observed: openChildCount },
   };
 }
 

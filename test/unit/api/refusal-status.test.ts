@@ -78,10 +78,12 @@ describe('refusalStatus', () => {
   });
 
   it('says of a bound the most that is allowed and what there is', () => {
-    const status = refusalStatus(refusal('DEPTH_LIMIT', { budget: 'acme', bound: { max: 0, observed: 2 } }));
+    const status = refusalStatus(
+      refusal('DEPTH_LIMIT', { budget: 'acme', bound: { name: 'max_depth', max: 0, observed: 2 } }),
+    );
     expect(typesOf(status)).toEqual(['ErrorInfo', 'PreconditionFailure']);
     const { metadata } = detail(status, 'ErrorInfo') as { metadata: Record<string, string> };
-    expect(metadata).toEqual({ budget: 'acme', bound_max: '0', bound_observed: '2' });
+    expect(metadata).toEqual({ budget: 'acme', bound: 'max_depth', bound_max: '0', bound_observed: '2' });
   });
 
   it('names limits in the order given, with RetryInfo where waiting helps', () => {

@@ -85,7 +85,7 @@ describe('the longest lease', () => {
     expect(refused(driver.run(driver.make.reserve('t/a', 1, { ttlMs: 5_001 })))).toMatchObject({
       reason: 'MAX_LEASE_EXCEEDED',
       budget: 't/a',
-      bound: { max: 5_000, observed: 5_001 },
+      bound: { name: 'max_lease', max: 5_000, observed: 5_001 },
     });
     const id = driver.hold('t/a', 1, { ttlMs: 5_000 });
     expect(refused(driver.run(driver.make.renew(id, 5_001))).reason).toBe('MAX_LEASE_EXCEEDED');
@@ -108,7 +108,7 @@ describe('the most renewals', () => {
     expect(refused(driver.run(driver.make.renew(id, 5_000)))).toMatchObject({
       reason: 'MAX_LEASE_EXCEEDED',
       budget: 't',
-      bound: { max: 2, observed: 2 },
+      bound: { name: 'max_renewals', max: 2, observed: 2 },
     });
     expect(granted(driver.run(driver.make.renew(id, 1_000))).reservation.figures.renewalCount).toBe(2);
   });
@@ -132,13 +132,13 @@ describe('depth and children', () => {
     expect(refused(driver.run(driver.make.create('t/a/x')))).toMatchObject({
       reason: 'DEPTH_LIMIT',
       budget: 't/a',
-      bound: { max: 0, observed: 1 },
+      bound: { name: 'max_depth', max: 0, observed: 1 },
     });
     driver.run(driver.make.create('t/b'));
     expect(refused(driver.run(driver.make.create('t/c')))).toMatchObject({
       reason: 'FAN_OUT_LIMIT',
       budget: 't',
-      bound: { max: 2, observed: 2 },
+      bound: { name: 'max_children', max: 2, observed: 2 },
     });
     driver.run(driver.make.create('t/b/x'));
     expect(refused(driver.run(driver.make.create('t/b/x/y')))).toMatchObject({ reason: 'DEPTH_LIMIT', budget: 't' });
