@@ -40,7 +40,8 @@ export function checkLimits(problems: Problems, field: string, limits: readonly 
   return limits.map((limit, index) => {
     const input = checkLimit(problems, `${field}[${index}]`, limit);
     if (names.has(input.name)) {
-      problems.push({ field: `${field}[${index}].name`, description: 'must be unique in its budget' });
+      const description = `must be unique in its budget: another one is named ${input.name} too`;
+      problems.push({ field: `${field}[${index}].name`, description });
     }
     names.add(input.name);
     return input;
