@@ -179,13 +179,16 @@ describe('reserve and settle', () => {
       rate_available: '12',
       rate_requested: '400',
     };
+    const message = 'the rate of acme (1000 tokens in 60000 ms, at most 5000 at once) does not hold what it uses yet';
     fake.answer(ReservationService.method.reserve, () => {
-      throw new Refuse(status.RESOURCE_EXHAUSTED, 'RATE_LIMITED', 'too fast', { metadata, retryAfterMs: 23_280 });
+      throw new Refuse(status.RESOURCE_EXHAUSTED, 'RATE_LIMITED', message, { metadata, retryAfterMs: 23_280 });
     });
     const { exitCode, stderr } = await run('reserve', 'acme', '1', '--tokens', '400', '--key', 'k');
     expect(exitCode).toBe(3);
+    expect(stderr).toContain('the rate of acme (1000 tokens/1m burst 5000) does not hold');
+    expect(stderr).toContain('  rate           1000 tokens/1m burst 5000\n');
     expect(stderr).toContain('  rate available 12\n  rate requested 400\n');
-    expect(stderr).toContain('Retry after 23s.');
+    expect(stderr).toContain('Retry after 24s.');
     expect(stderr).toContain('budgetctl update --rate');
   });
 });

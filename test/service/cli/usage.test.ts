@@ -42,13 +42,13 @@ describe('usage', () => {
   it('help explains the exit codes, and every command has an example', async () => {
     const { exitCode, stdout } = await run(['--help']);
     expect(exitCode).toBe(0);
-    for (const code of ['0  done', '3  no money', '6  unavailable']) expect(stdout).toContain(`\n  ${code}`);
+    for (const code of ['0  done', '3  no room now', '6  unavailable']) expect(stdout).toContain(`\n  ${code}`);
     const listed = [...stdout.matchAll(/^ {2}([a-z-]+)(?:\|[a-z]+)? .*/gm)].map((match) => match[1] ?? '');
     const commands = listed.filter((name) => name !== 'help' && !name.startsWith('-'));
     expect(commands).toEqual([
       ...['create', 'get', 'top-up', 'update', 'set-limit', 'suspend', 'resume', 'close'],
       ...['reserve', 'extend', 'renew', 'settle', 'release'],
-      ...['tree', 'top', 'reservations', 'status', 'verify', 'project', 'quarantine'],
+      ...['tree', 'top', 'reservations', 'watch', 'advise', 'status', 'verify', 'project', 'quarantine'],
     ]);
     for (const command of commands) {
       const help = await run([command, '--help']);
