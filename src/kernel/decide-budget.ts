@@ -130,8 +130,8 @@ export function decideCloseIdle(state: TreeState, command: CloseIdle, context: D
   const isDue = closeAfterMs !== undefined && activeCount === 0 && movedMs + closeAfterMs <= context.nowMs;
   if (before.closed || !isDue) return answerOnly(readBudget(state, budget, context, false));
   const def = { ...before, closed: true, revision: before.revision + 1, updateMs: context.nowMs };
-  const details = { reason: 'idle', openChildren: -1 } as const;
-  return changed(state, command, context, 'BudgetClosed', def, details);
+  const reason = `idle for ${closeAfterMs / 1_000} s`;
+  return changed(state, command, context, 'BudgetClosed', def, { reason, openChildren: -1 });
 }
 
 /** Decides a TopUp. */

@@ -229,7 +229,7 @@ describe('CloseIdle', () => {
     expect(close(driver)).toBe(true);
     expect(driver.journal.at(-1)).toMatchObject({
       type: 'BudgetClosed',
-      reason: 'idle',
+      reason: 'idle for 3600 s',
       openChildren: -1,
       def: { revision: 2 },
     });
