@@ -75,7 +75,7 @@ const DETAILED: Readonly<Record<string, (failure: CallFailure, method: string) =
   MAX_LEASE_EXCEEDED: ({ metadata }) =>
     metadata['bound'] === 'max_renewals'
       ? 'It was renewed as often as may be: settle and reserve anew, or update --max-renewals.'
-      : 'Ask for a shorter lease (--ttl; without it you get the longest there may be), or update --max-lease.',
+      : 'Ask for a shorter lease (--ttl, or leave it out), or update --max-lease.',
   OVERRUN_REJECTED: (failure) =>
     failure.retryAfterMs === undefined
       ? `The budget takes no cost past its ceiling: ${raise(failure)}, then settle again with a new key.`
@@ -126,7 +126,8 @@ export function adviceOf(error: CallError): string[] {
   }
   if (failure.code === 'INTERNAL') advice.push('A fault of the service: its log says more.');
   if (failure.retryAfterMs !== undefined) advice.push(`Retry after ${formatWaitMs(failure.retryAfterMs)}.`);
-  if (repeatOptions.length > 0 && !NOT_REPEATED.has(reason)) advice.push(repeatAdvice(failure, repeatOptions));
+  const isOver = NOT_REPEATED.has(reason) || forReason === NOTHING_LEFT;
+  if (repeatOptions.length > 0 && !isOver) advice.push(repeatAdvice(failure, repeatOptions));
   return advice;
 }
 

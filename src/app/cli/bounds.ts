@@ -42,7 +42,7 @@ export function addBoundOptions(command: Command): Command {
   command.addOption(
     new Option(
       '--rate <rate>',
-      'a brake on what callers declare: "60 requests/1m", also tokens and tool_calls; may be given several times; replaces all rates there are: name each to keep it',
+      'a brake: "60 requests/1m", also tokens and tool_calls, as far as callers declare them; may be given several times; an update replaces all rates: name each to keep it',
     ).argParser((text: string, previous: BoundOptions['rate']) => {
       if (text === NONE) return NONE;
       return [...(previous === undefined || previous === NONE ? [] : previous), parseRate(text)];

@@ -56,7 +56,7 @@ it.each<[keyof typeof WORDS, string, Details, string]>([
   ['renew', 'MAX_LEASE_EXCEEDED', { metadata: { bound: 'max_renewals' } }, 'update --max-renewals.'],
   ['renew', 'MAX_LEASE_EXCEEDED', { metadata: { bound: 'max_lease' } }, 'Ask for a shorter lease'],
   ['create', 'BUDGET_NOT_FOUND', { metadata: { budget: 'acme/people' } }, 'Create acme/people first'],
-  ['settle', 'RESERVATION_SETTLED', {}, 'Nothing is left to be done.'],
+  ['settle', 'RESERVATION_SETTLED', {}, 'Nothing is left to be done.\n'],
   ['release', 'RESERVATION_RELEASED', {}, 'Nothing is left to be done.'],
   ['renew', 'RESERVATION_SETTLED', {}, 'It has ended: reserve anew.'],
   ['tree', 'FORBIDDEN', {}, 'Name your subtree: budgetctl tree'],
@@ -71,4 +71,8 @@ it('lengths of a lease are written as they are typed', async () => {
   const told = await advised('renew', 'MAX_LEASE_EXCEEDED', { metadata }, message);
   expect(told).toMatch(/^MAX_LEASE_EXCEEDED: a lease on acme may run for 5m, not for 10m\n/);
   expect(told).toContain('  bound max      5m\n  bound observed 10m\n');
+});
+
+it('says nothing of the key where nothing is left to be done', async () => {
+  expect(await advised('settle', 'RESERVATION_SETTLED')).not.toContain('--key');
 });

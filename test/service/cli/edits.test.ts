@@ -59,7 +59,9 @@ describe('update', () => {
     }));
     const { stdout } = await run('update', 'acme', '--rate', '70 requests/1m');
     expect(stdout).toMatch(/^Dropped: 1000 tokens\/1m burst 5000\.\nbudget /);
-    expect((await run('update', '--help')).stdout.replaceAll(/\s+/g, ' ')).toContain('replaces all rates there are');
+    expect((await run('update', '--help')).stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'replaces all rates: name each to keep it',
+    );
   });
 
   it('checks the unit of the largest reservation', async () => {
