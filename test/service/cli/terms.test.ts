@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { toJson } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BudgetService, CreateBudgetRequestSchema } from '../../../src/gen/budgetd/v1/budget_pb.ts';
@@ -69,6 +70,11 @@ describe('create', () => {
         childTemplate: { kind: 'run', limits: [{ amountMicros: '2000000' }] },
       },
     });
+  });
+
+  it('says what a rate may count, and per what', async () => {
+    const { stderr } = await run('create', 'acme', '--rate', '60/m');
+    expect(stderr).toContain('it counts requests, tokens, tool_calls, per a time such as 1s, 1m, 1h, 1d');
   });
 
   it('reads a template from a file', async () => {
@@ -226,6 +232,15 @@ describe('what people see', () => {
       expect.any(String),
       '',
     ]);
+  });
+
+  it('get shows a range as it is, whether or not it is now', async () => {
+    const bounds = { startTime: timestampFromMs(Date.UTC(2020, 0, 1)), endTime: timestampFromMs(Date.UTC(2021, 0, 1)) };
+    const fixed = { name: 'launch', amountMicros: 1n, window: { kind: { case: 'range', value: bounds } } } as const;
+    const { startTime: periodStartTime, endTime: periodEndTime } = bounds;
+    const balances = [{ limit: 'launch', amountMicros: 1n, periodStartTime, periodEndTime }];
+    fake.answer(BudgetService.method.getBudget, () => ({ budget: { ...rich, limits: [fixed], balances } }));
+    expect((await run('get', 'acme')).stdout).toContain('limit launch  range:2020-01-01..2021-01-01\n');
   });
 
   it('tree notes rates and bounds, and when periods end', async () => {

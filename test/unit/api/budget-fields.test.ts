@@ -268,6 +268,13 @@ describe('CreateBudget', () => {
     });
   });
 
+  it('says which name two limits have that were given none', () => {
+    const day = { kind: { case: 'calendar', value: { unit: CalendarUnit.DAY } } } as const;
+    expect(check({ limits: [{ window: day }, { window: day }] })).toMatchObject({
+      fields: [{ description: 'must be unique in its budget: another one is named day too' }],
+    });
+  });
+
   it('reads windows, each with a name of its own', () => {
     const windows: MessageInitShape<typeof WindowSchema>[] = [
       { kind: { case: 'lifetime', value: {} } },

@@ -109,7 +109,10 @@ describe('the most renewals', () => {
       reason: 'MAX_LEASE_EXCEEDED',
       budget: 't',
       bound: { name: 'max_renewals', max: 2, observed: 2 },
+      message: 'a reservation on t may be renewed 2 times',
     });
+    driver.run(driver.make.update('t', { shape: { maxRenewals: 1 } }));
+    expect(refused(driver.run(driver.make.renew(id, 5_000))).message).toBe('a reservation on t may be renewed 1 time');
     expect(granted(driver.run(driver.make.renew(id, 1_000))).reservation.figures.renewalCount).toBe(2);
   });
 
