@@ -31,9 +31,11 @@ export function undecodable(): ApiRefusal {
   return { kind: 'refusal', reason: 'INVALID_FIELD', message: 'the request is not a message of this type', fields: [] };
 }
 
-/** Refuses for lack of permission. Says the same whether or not what was named exists. */
-export function forbidden(): ApiRefusal {
-  return { kind: 'refusal', reason: 'FORBIDDEN', message: 'this token may not do this here' };
+/** Refuses for lack of permission. Says the same whether or not what was named exists; `budget` is one that the caller named. */
+export function forbidden(budget?: string): ApiRefusal {
+  const message = 'this token may not do this here';
+  if (budget === undefined) return { kind: 'refusal', reason: 'FORBIDDEN', message };
+  return { kind: 'refusal', reason: 'FORBIDDEN', message: `${message}: ${budget} is outside its subtree`, budget };
 }
 
 /** Refuses a caller that is not known. Says the same for a missing and for a wrong token. */

@@ -50,7 +50,8 @@ export interface Reserve extends CommandBase {
   readonly maxMicros: bigint;
   /** 0 to maxMicros. */
   readonly minMicros: bigint;
-  readonly ttlMs: number;
+  /** Undefined: as long as a lease is by default, or may be. */
+  readonly ttlMs: number | undefined;
   /** More budgets of the same tree to charge, at most 8; each budget on any of the paths is charged once. */
   readonly also: readonly BudgetPath[];
   /** What the work will use of the rates, as its caller says; 0 where it says nothing. */
@@ -96,7 +97,8 @@ export interface Release extends CommandBase {
 /** One lease of a Renew. Whoever renews has begun: there is no started mark beside it. */
 export interface Renewal {
   readonly id: ReservationId;
-  readonly ttlMs: number;
+  /** Undefined: as for Reserve. */
+  readonly ttlMs: number | undefined;
 }
 
 /** Moves the leases of one or many reservations of one tree. A key goes with exactly one renewal. */

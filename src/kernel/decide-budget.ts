@@ -132,8 +132,8 @@ export function decideCloseIdle(state: TreeState, command: CloseIdle, context: D
   const isDue = closeAfterMs !== undefined && activeCount === 0 && movedMs + closeAfterMs <= context.nowMs;
   if (before.closed || !isDue) return answerOnly(readBudget(state, budget, context, false));
   const def = { ...before, closed: true, revision: before.revision + 1, updateMs: context.nowMs };
-  const details = { reason: 'idle', openChildren: -1 } as const;
-  return changed(state, command, context, 'BudgetClosed', def, details);
+  const reason = `idle for ${closeAfterMs / 1_000} s`;
+  return changed(state, command, context, 'BudgetClosed', def, { reason, openChildren: -1 });
 }
 
 /** Decides a TopUp. */
@@ -160,13 +160,13 @@ export function decideTopUp(state: TreeState, command: TopUp, context: DecideCon
 function limitToTopUp(def: BudgetDef, name: string | undefined): LimitDef | FieldProblem {
   const [first, second] = def.limits;
   if (first === undefined) return { field: 'budget', description: `${def.path} has no limit to top up` };
+  const names = def.limits.map((limit) => limit.name).join(', ');
   if (name === undefined) {
     if (second === undefined) return first;
-    const names = def.limits.map((limit) => limit.name).join(', ');
     return { field: 'limit', description: `${def.path} has several limits, name one of ${names}` };
   }
   const named = def.limits.find((limit) => limit.name === name);
-  return named ?? { field: 'limit', description: `${def.path} has no limit ${name}` };
+  return named ?? { field: 'limit', description: `${def.path} has no limit ${name} (there are: ${names})` };
 }
 
 // A calendar limit is topped up for its current period alone; a rolling one has none that could be.

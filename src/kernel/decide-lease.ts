@@ -8,7 +8,7 @@ import { binds } from './enforcement.ts';
 import type { Entry, Lapse, LeaseMove, RefusedRenewal } from './entry.ts';
 import { headroomAfter, tightest } from './headroom.ts';
 import { isJournaled, type Refusal } from './refusal.ts';
-import { leaseLengthRefusal, renewalCountRefusal } from './refuse-shape.ts';
+import { leaseLengthRefusal, leaseMs, renewalCountRefusal } from './refuse-shape.ts';
 import { endedRefusal, leaseRefusal, reservationNotFound, suspendedRefusal } from './refuse-state.ts';
 import type { Reservation, ReservationFigures } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
@@ -60,7 +60,8 @@ function renewOne(
   const reservation = earlier === undefined ? found : { ...found, figures: earlier };
   const charge = reservationCharge(state, reservation, context.calendar);
   const { figures: before } = reservation;
-  const expireMs = Math.max(before.expireMs, context.nowMs + renewal.ttlMs);
+  const ttlMs = leaseMs(charge.budgets, renewal.ttlMs);
+  const expireMs = Math.max(before.expireMs, context.nowMs + ttlMs);
   const moved = expireMs > before.expireMs;
   const judging = charge.budgets.filter(binds);
   const refusal =
@@ -74,7 +75,7 @@ function renewOne(
     ...before,
     expireMs,
     reclaimMs: moved ? expireMs + context.graceMs : before.reclaimMs,
-    ttlMs: moved ? renewal.ttlMs : before.ttlMs,
+    ttlMs: moved ? ttlMs : before.ttlMs,
     renewalCount: before.renewalCount + (moved ? 1 : 0),
     started: true,
   };

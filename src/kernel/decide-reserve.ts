@@ -11,7 +11,7 @@ import { atLeastZero, minMicros as least } from './money.ts';
 import type { Refusal } from './refusal.ts';
 import { type RateRoom, rateMoves, rateRooms } from './refuse-rate.ts';
 import { admissionRefusal, reserveShapeRefusal } from './refuse-reserve.ts';
-import { largestMicros } from './refuse-shape.ts';
+import { largestMicros, leaseMs } from './refuse-shape.ts';
 import { closedRefusal, suspendedRefusal } from './refuse-state.ts';
 import { type RequestedCharge, requestedCharge } from './requested-charge.ts';
 import type { ReservationFigures, Shadow } from './reservation.ts';
@@ -150,7 +150,7 @@ function granted(
     holder: command.holder,
     actingFor: command.personal?.actingFor ?? '',
     labels: command.personal?.labels ?? NO_LABELS,
-    figures: newFigures(command, context, grantedMicros),
+    figures: newFigures(command.maxMicros, leaseMs(charge.budgets, command.ttlMs), context, grantedMicros),
   };
   const answer = {
     kind: 'reservation',
@@ -204,11 +204,16 @@ function createdEntry(
   };
 }
 
-function newFigures(command: Reserve, context: DecideContext, grantedMicros: bigint): ReservationFigures {
-  const expireMs = context.nowMs + command.ttlMs;
+function newFigures(
+  requestedMicros: bigint,
+  ttlMs: number,
+  context: DecideContext,
+  grantedMicros: bigint,
+): ReservationFigures {
+  const expireMs = context.nowMs + ttlMs;
   return {
     state: 'ACTIVE',
-    requestedMicros: command.maxMicros,
+    requestedMicros,
     grantedMicros,
     heldMicros: grantedMicros,
     settledMicros: 0n,
@@ -218,7 +223,7 @@ function newFigures(command: Reserve, context: DecideContext, grantedMicros: big
     lapsedHeldMicros: 0n,
     expireMs,
     reclaimMs: expireMs + context.graceMs,
-    ttlMs: command.ttlMs,
+    ttlMs,
     renewalCount: 0,
     endMs: undefined,
     late: false,

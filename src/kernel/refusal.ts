@@ -52,8 +52,13 @@ export interface FailingRate {
   readonly requestedCount: number;
 }
 
+/** Bounds on form that counts and lengths can fail, as the contract names them. */
+export type BoundName = 'max_lease' | 'max_renewals' | 'max_active' | 'max_children' | 'max_depth';
+
 /** A count or a length that fails a request: most that is allowed, and what was asked for or is there. */
 export interface FailingBound {
+  /** Undefined in journals of before it was told. */
+  readonly name?: BoundName;
   readonly max: number;
   readonly observed: number;
 }

@@ -110,7 +110,7 @@ export function refusalOf(
   return {
     kind: 'refusal',
     reason,
-    message: `limit ${named.limit.name} of ${budget}: ${why} (available ${available}, needed ${requestedMicros})`,
+    message: `limit ${named.limit.name} of ${budget}: ${why} (available ${available} of ${named.amountMicros}, needed ${requestedMicros})`,
     budget,
     limit: named.limit.name,
     unit,

@@ -94,7 +94,7 @@ export function concurrencyRefusal(full: readonly BudgetState[]): Refusal | unde
   for (const budget of full) if (named === undefined || slots(budget) < slots(named)) named = budget;
   if (named === undefined) return undefined;
   const { path } = named.def;
-  const bound = { max: slots(named), observed: named.activeCount };
+  const bound = { name: 'max_active', max: slots(named), observed: named.activeCount } as const;
   const message = `budget ${path} has ${bound.observed} live reservations and may have ${bound.max}`;
   return { kind: 'refusal', reason: 'CONCURRENCY_LIMIT', message, budget: path, bound };
 }

@@ -31,7 +31,7 @@ import type { RequestedCharge } from './requested-charge.ts';
 /** Shape of a Reserve but for its time: its size, its lease, the budgets that it would make. */
 export function reserveShapeRefusal(
   { budgets, made }: RequestedCharge,
-  request: { readonly minMicros: bigint; readonly ttlMs: number },
+  request: { readonly minMicros: bigint; readonly ttlMs: number | undefined },
 ): Refusal | undefined {
   return (
     largestRefusal(budgets, 0n, request.minMicros) ??

@@ -1,6 +1,7 @@
 // Refusals for the form of a request, whatever money there is: too large, too long, too deep, too many, out of its time (DESIGN,
 // section 5: the order of shape).
 import type { BudgetDef, BudgetState, Shape } from './budget.ts';
+import { binds } from './enforcement.ts';
 import { minMicros as least, MICROS_MAX } from './money.ts';
 import type { Refusal } from './refusal.ts';
 import type { Reservation } from './reservation.ts';
@@ -54,13 +55,33 @@ export function largestRefusal(
   };
 }
 
-/** MAX_LEASE_EXCEEDED where a lease of `ttlMs` is longer than a budget allows. */
-export function leaseLengthRefusal(budgets: readonly BudgetState[], ttlMs: number): Refusal | undefined {
+/** Length of a lease whose caller says none: a model call or two (DESIGN, section 5). */
+const TTL_MS_DEFAULT = 60_000;
+
+/** How long a lease runs: as asked, or 60 s and no longer than the budgets that bind allow. */
+export function leaseMs(budgets: readonly BudgetState[], ttlMs: number | undefined): number {
+  if (ttlMs !== undefined) return ttlMs;
+  let lengthMs = TTL_MS_DEFAULT;
+  for (const budget of budgets) {
+    if (binds(budget)) lengthMs = Math.min(lengthMs, budget.def.shape.maxLeaseMs ?? lengthMs);
+  }
+  return lengthMs;
+}
+
+/** MAX_LEASE_EXCEEDED where a lease that was asked for is longer than a budget allows; one that says no length never is. */
+export function leaseLengthRefusal(budgets: readonly BudgetState[], ttlMs: number | undefined): Refusal | undefined {
+  if (ttlMs === undefined) return undefined;
   const bound = tightestBound(budgets, 'maxLeaseMs');
   if (bound === undefined || ttlMs <= bound.max) return undefined;
   const { budget, max } = bound;
   const message = `a lease on ${budget} may run for ${max} ms, not for ${ttlMs}`;
-  return { kind: 'refusal', reason: 'MAX_LEASE_EXCEEDED', message, budget, bound: { max, observed: ttlMs } };
+  return {
+    kind: 'refusal',
+    reason: 'MAX_LEASE_EXCEEDED',
+    message,
+    budget,
+    bound: { name: 'max_lease', max, observed: ttlMs },
+  };
 }
 
 /** MAX_LEASE_EXCEEDED where a reservation was renewed as often as a budget allows. */
@@ -69,8 +90,14 @@ export function renewalCountRefusal(budgets: readonly BudgetState[], reservation
   const observed = reservation.figures.renewalCount;
   if (bound === undefined || observed < bound.max) return undefined;
   const { budget, max } = bound;
-  const message = `a reservation on ${budget} may be renewed ${max} times`;
-  return { kind: 'refusal', reason: 'MAX_LEASE_EXCEEDED', message, budget, bound: { max, observed } };
+  const message = `a reservation on ${budget} may be renewed ${max === 1 ? '1 time' : `${max} times`}`;
+  return {
+    kind: 'refusal',
+    reason: 'MAX_LEASE_EXCEEDED',
+    message,
+    budget,
+    bound: { name: 'max_renewals', max, observed },
+  };
 }
 
 /** DEPTH_LIMIT where a budget of `depth` segments is deeper than one above it allows. `above`: root first. */
@@ -87,7 +114,13 @@ export function depthRefusal(above: readonly BudgetState[], depth: number): Refu
   if (named === undefined) return undefined;
   const { budget, max, levels } = named;
   const message = `budget ${budget} may have ${max} levels below it, not ${levels}`;
-  return { kind: 'refusal', reason: 'DEPTH_LIMIT', message, budget, bound: { max, observed: levels } };
+  return {
+    kind: 'refusal',
+    reason: 'DEPTH_LIMIT',
+    message,
+    budget,
+    bound: { name: 'max_depth', max, observed: levels },
+  };
 }
 
 /** FAN_OUT_LIMIT where one more child than `openChildCount` is more than a budget allows. */
@@ -100,7 +133,7 @@ export function fanOutRefusal({ def }: BudgetState, openChildCount: number): Ref
     reason: 'FAN_OUT_LIMIT',
     message,
     budget: def.path,
-    bound: { max, observed: openChildCount },
+    bound: { name: 'max_children', max, observed: openChildCount },
   };
 }
 

@@ -1,7 +1,7 @@
 // Refusals as JSON, as the journal keeps them: named fields for what every refusal has, short arrays for what there may be
 // several of. Apart from the codec of entries because it is all of one entry and half as long as the rest together.
 import type { RateKind } from '../kernel/rate.ts';
-import type { FailingBound, FailingRate, Reason, Refusal } from '../kernel/refusal.ts';
+import type { BoundName, FailingBound, FailingRate, Reason, Refusal } from '../kernel/refusal.ts';
 import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
 
 /** A refusal as JSON text. */
@@ -24,7 +24,10 @@ export function refusalText(refusal: Refusal): string {
     const { kind, count, perMs, burst, availableCount, requestedCount } = refusal.rate;
     text += `,"rate":["${kind}",${count},${perMs},${burst},${availableCount},${requestedCount}]`;
   }
-  if (refusal.bound !== undefined) text += `,"bound":[${refusal.bound.max},${refusal.bound.observed}]`;
+  if (refusal.bound !== undefined) {
+    const { max, observed, name } = refusal.bound;
+    text += `,"bound":[${max},${observed}${name === undefined ? '' : `,"${name}"`}]`;
+  }
   if (refusal.fields !== undefined) {
     text += `,"fields":[${refusal.fields.map((f) => `[${quote(f.field)},${quote(f.description)}]`).join(',')}]`;
   }
@@ -77,8 +80,9 @@ function failingRateOf(value: unknown): FailingRate {
 }
 
 function failingBoundOf(value: unknown): FailingBound {
-  const [max, observed] = arrayOf(value, 2);
-  return { max: integerOf(max), observed: integerOf(observed) };
+  const [max, observed, name] = arrayOf(value);
+  const bound = { max: integerOf(max), observed: integerOf(observed) };
+  return name === undefined ? bound : { ...bound, name: stringOf(name) as BoundName };
 }
 
 function fieldOf(value: unknown) {

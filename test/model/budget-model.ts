@@ -168,7 +168,7 @@ export class BudgetModel {
     if (stopped !== undefined) return stopped;
     const [available] = this.#headroom(paths, this.nowMs);
     const granted = Math.min(Number(maxMicros), available ?? Number.POSITIVE_INFINITY, this.#largest(paths));
-    const expireMs = this.nowMs + ttlMs;
+    const expireMs = this.nowMs + (ttlMs ?? 0);
     for (const each of this.#charged(paths)) {
       const budget = this.#budget(each);
       for (const rate of budget.rates) useRate(rate, this.nowMs);

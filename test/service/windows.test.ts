@@ -238,7 +238,7 @@ describe('budgets made on first use', () => {
     expect(await get('idle/a')).toMatchObject({ kind: 'run', state: BudgetState.ACTIVE });
     expect(await refused(reserve('idle/c', 1n))).toMatchObject({
       reason: 'FAN_OUT_LIMIT',
-      metadata: { budget: 'idle', bound_max: '2', bound_observed: '2' },
+      metadata: { budget: 'idle', bound: 'max_children', bound_max: '2', bound_observed: '2' },
     });
     await service.moveClock(service.nowMs + 10 * 60_000);
     const deadlineMs = performance.now() + CLOSED_DEADLINE_MS;

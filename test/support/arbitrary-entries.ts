@@ -333,7 +333,10 @@ const refusal: fc.Arbitrary<Refusal> = fc.record(
       availableCount: count,
       requestedCount: count,
     }),
-    bound: fc.record({ max: count, observed: count }),
+    bound: fc.record(
+      { name: fc.constantFrom('max_lease' as const, 'max_active' as const), max: count, observed: count },
+      { requiredKeys: ['max', 'observed'] },
+    ),
     fields: fc.array(fc.record({ field: text, description: text }), { maxLength: 2 }),
     leaderAddress: text,
   },

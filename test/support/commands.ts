@@ -28,7 +28,8 @@ interface Keyed {
 interface ReserveOptions extends Keyed {
   readonly id?: string;
   readonly min?: Micros;
-  readonly ttlMs?: number;
+  /** Default: 60 s. */
+  readonly ttlMs?: number | 'unset';
   readonly also?: readonly string[];
   readonly tokens?: number;
   readonly toolCalls?: number;
@@ -120,7 +121,7 @@ export class Commands {
       budget: budget as BudgetPath,
       maxMicros: BigInt(max),
       minMicros: BigInt(min),
-      ttlMs,
+      ttlMs: ttlMs === 'unset' ? undefined : ttlMs,
       also: also as readonly BudgetPath[],
       tokens,
       toolCalls,
@@ -168,7 +169,7 @@ export class Commands {
     return { ...this.#base('Release', id, options, reason), kind: 'Release', id: id as ReservationId, reason };
   }
 
-  renew(id: string, ttlMs: number, options: Keyed & { readonly started?: boolean } = {}): kernel.Renew {
+  renew(id: string, ttlMs: number | undefined, options: Keyed & { readonly started?: boolean } = {}): kernel.Renew {
     const { started = false } = options;
     const renewals = [{ id: id as ReservationId, ttlMs }];
     return { ...this.#base('Renew', id, options, JSON.stringify([ttlMs, started])), kind: 'Renew', renewals };

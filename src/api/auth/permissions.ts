@@ -48,9 +48,10 @@ export function seesBudget(actor: Actor, path: BudgetPath | undefined): boolean 
 }
 
 // A Reserve charges every budget that it names, so its caller needs the same right to each.
-function seesAll(actor: Actor, command: Extract<Command, { readonly budget: BudgetPath }>): boolean {
-  if (!seesBudget(actor, command.budget)) return false;
-  return command.kind !== 'Reserve' || command.also.every((path) => seesBudget(actor, path));
+function judgePaths(actor: Actor, command: Extract<Command, { readonly budget: BudgetPath }>): ApiRefusal | undefined {
+  const named = command.kind === 'Reserve' ? [command.budget, ...command.also] : [command.budget];
+  const outside = named.find((path) => !seesBudget(actor, path));
+  return outside === undefined ? undefined : forbidden(outside);
 }
 
 /** Whether the actor sees all or some of this tree. */
@@ -72,7 +73,7 @@ export class Permissions {
   judge(actor: Actor, command: Command): Permission {
     if (!ALLOWED[actor.role].has(ACCESS[command.kind])) return forbidden();
     if (actor.subtree === undefined) return undefined;
-    if ('budget' in command) return seesAll(actor, command) ? undefined : forbidden();
+    if ('budget' in command) return judgePaths(actor, command);
     if (command.kind === 'Expire') return forbidden();
     const id = command.kind === 'Renew' ? command.renewals[0]?.id : command.id;
     return id === undefined ? forbidden() : this.#judgeReservation(actor, actor.subtree, command.treeId, id);
@@ -124,5 +125,5 @@ export class Permissions {
 
 /** Judges a list of a subtree (undefined: of everything). Every role may look. */
 export function judgeList(actor: Actor, path: BudgetPath | undefined): ApiRefusal | undefined {
-  return seesBudget(actor, path) ? undefined : forbidden();
+  return seesBudget(actor, path) ? undefined : forbidden(path);
 }

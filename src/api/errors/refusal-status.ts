@@ -70,6 +70,8 @@ function metadataOf(refusal: ApiRefusal): Record<string, string> {
   put('budget', refusal.budget);
   put('limit', refusal.limit);
   put('unit', refusal.unit);
+  const named = refusal.failing?.find(({ budget, limit }) => budget === refusal.budget && limit === refusal.limit);
+  put('amount', named?.amountMicros);
   put('available', refusal.availableMicros);
   put('requested', refusal.requestedMicros);
   put('reservation_id', refusal.reservationId);
@@ -80,6 +82,7 @@ function metadataOf(refusal: ApiRefusal): Record<string, string> {
   put('rate_burst', refusal.rate?.burst);
   put('rate_available', refusal.rate?.availableCount);
   put('rate_requested', refusal.rate?.requestedCount);
+  put('bound', refusal.bound?.name);
   put('bound_max', refusal.bound?.max);
   put('bound_observed', refusal.bound?.observed);
   return metadata;

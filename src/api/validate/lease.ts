@@ -1,11 +1,10 @@
-// Length of a lease as a request states it. Its own file because the default is part of the contract (DESIGN section 5).
+// Length of a lease as a request states it. Its own file because Reserve and Renew must take the same, and what an unset one means
+// depends on the budgets: the kernel says it.
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import { checkDuration, SECOND_TO_DAY } from './durations.ts';
 import type { Problems } from './problems.ts';
 
-const TTL_MS_DEFAULT = 60_000;
-
-/** The lease in milliseconds: 1 s to 24 h in whole milliseconds, 60 s where unset. */
-export function checkTtl(problems: Problems, field: string, ttl: Duration | undefined): number {
-  return ttl === undefined ? TTL_MS_DEFAULT : checkDuration(problems, field, ttl, SECOND_TO_DAY);
+/** The lease in milliseconds: 1 s to 24 h in whole milliseconds; undefined where unset. */
+export function checkTtl(problems: Problems, field: string, ttl: Duration | undefined): number | undefined {
+  return ttl === undefined ? undefined : checkDuration(problems, field, ttl, SECOND_TO_DAY);
 }

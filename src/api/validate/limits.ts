@@ -3,7 +3,7 @@ import type { Limit } from '../../gen/budgetd/v1/limit_pb.ts';
 import type { LimitInput } from '../../kernel/budget.ts';
 import { frameText, frameValue } from '../command-key.ts';
 import { checkMicros, type Problems } from './problems.ts';
-import { windowName } from './window-name.ts';
+import { isWindowName, windowName } from './window-name.ts';
 import { checkWindow, frameWindow } from './windows.ts';
 
 const LIMITS_MAX = 16;
@@ -18,9 +18,16 @@ export function checkLimitName(problems: Problems, field: string, name: string):
 
 function checkLimit(problems: Problems, field: string, limit: Limit): LimitInput {
   const name = checkLimitName(problems, `${field}.name`, limit.name);
+  const problemsBefore = problems.length;
   const rule = checkWindow(problems, `${field}.window`, limit.window);
+  const isWindowKnown = problems.length === problemsBefore;
   const amountMicros = checkMicros(problems, `${field}.amount_micros`, limit.amountMicros);
-  return { name: name ?? windowName(rule), rule, amountMicros };
+  const ownName = windowName(rule);
+  if (isWindowKnown && name !== undefined && name !== ownName && isWindowName(name)) {
+    const description = `is what another window is called; this one is ${ownName}`;
+    problems.push({ field: `${field}.name`, description });
+  }
+  return { name: name ?? ownName, rule, amountMicros };
 }
 
 /** Up to 16 limits with names of their own. */
@@ -33,7 +40,8 @@ export function checkLimits(problems: Problems, field: string, limits: readonly 
   return limits.map((limit, index) => {
     const input = checkLimit(problems, `${field}[${index}]`, limit);
     if (names.has(input.name)) {
-      problems.push({ field: `${field}[${index}].name`, description: 'must be unique in its budget' });
+      const description = `must be unique in its budget: another one is named ${input.name} too`;
+      problems.push({ field: `${field}[${index}].name`, description });
     }
     names.add(input.name);
     return input;

@@ -1,6 +1,7 @@
 // The name of a window, which a limit has that was given none. Its own file because it is part of the contract: no two
-// different windows have the same name, and a name never changes.
+// different windows have the same name, a name never changes, and no limit may go by the name of a window that it does not have.
 import type { WindowRule } from '../../kernel/window.ts';
+import { isTimeZone } from '../../lane/calendar.ts';
 
 const PARTS: readonly (readonly [unit: string, ms: number])[] = [
   ['d', 86_400_000],
@@ -21,6 +22,16 @@ export function windowName(rule: WindowRule): string {
     case 'calendar':
       return rule.timeZone === 'UTC' ? rule.unit : `${rule.unit}:${rule.timeZone}`;
   }
+}
+
+const NAMES = /^(?:lifetime|hour|day|week|month|rolling:(?:[0-9]+[dhms])+|range:.+\.\..+)$/;
+const ZONED_NAME = /^(?:hour|day|week|month):(.+)$/;
+
+/** Whether a text is the name of some window, or would be taken for it: "day:UTC" too, although that window is called "day". */
+export function isWindowName(text: string): boolean {
+  if (NAMES.test(text)) return true;
+  const zone = ZONED_NAME.exec(text)?.[1];
+  return zone !== undefined && isTimeZone(zone);
 }
 
 function instant(ms: number): string {

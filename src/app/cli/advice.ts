@@ -1,6 +1,6 @@
 // What to do about a failed call. Its own file because it is a table of the contract's reasons and has to be complete.
 import { type CallError, type CallFailure, exitCodeOf } from './call-error.ts';
-import { formatDurationMs } from './duration.ts';
+import { formatWaitMs } from './duration.ts';
 import { EXIT } from './exit-code.ts';
 import { joinForShell } from './shell-words.ts';
 
@@ -10,62 +10,109 @@ const NOT_REMEMBERED: ReadonlySet<string> = new Set(['BUDGET_SUSPENDED']);
 /** Refusals that leave no doubt that nothing was done, and that repeating does not cure. */
 const NOT_REPEATED: ReadonlySet<string> = new Set([
   'BUDGET_EXISTS',
+  'ETAG_MISMATCH',
   'IDEMPOTENCY_KEY_REUSED',
   'FORBIDDEN',
   'UNAUTHENTICATED',
 ]);
 
+/** Settle and Release find it as they would have left it. */
+const NOTHING_LEFT = 'Nothing is left to be done.';
+const REMAKE = 'It has ended: reserve anew.';
+
+/** Advice that is the same whatever the details. */
 const ADVICE: Readonly<Record<string, string>> = {
-  BUDGET_EXHAUSTED: 'The money is spent: raise the limit (budgetctl top-up, set-limit) or ask for less (--min).',
-  CAPACITY_HELD: 'Live reservations hold it: wait, take less (--min), or see who holds what (budgetctl top).',
-  EXCEEDS_LIMIT: 'This can never fit: ask for less (--min) or raise the limit (budgetctl set-limit).',
   RATE_LIMITED: 'Too much in a short time: wait, or change the rate (budgetctl update --rate).',
-  CONCURRENCY_LIMIT: 'Too many live reservations: wait, or see who holds what (budgetctl top).',
   FAN_OUT_LIMIT: 'Too many open budgets below: close what is done (budgetctl close), or update --max-children.',
   DEPTH_LIMIT: 'Budgets may not be that deep here: use one further up, or update --max-depth.',
-  MAX_RESERVATION_EXCEEDED: 'One reservation may not be so large: ask for less (--min), or update --max-reservation.',
-  MAX_LEASE_EXCEEDED:
-    'Ask for a shorter lease (--ttl), or settle and reserve anew; the owner can update --max-lease, --max-renewals.',
   WINDOW_CLOSED: 'Outside the time of a range limit nothing is granted: see budgetctl get for its bounds.',
-  OVERRUN_REJECTED:
-    'The budget takes no cost past its ceiling: raise the limit (budgetctl top-up), then settle again with a new key.',
   IMPLAUSIBLE_AMOUNT:
     'Is the unit right? 0.25 is a quarter of one, 250000micros the same. If the amount is true: --confirm, with a new key.',
   OVERLOADED: 'The coordinator has too much to do; nothing was decided. Wait and repeat.',
   CONTENTION: 'The command lost a race; nothing was decided. Repeat it.',
-  ETAG_MISMATCH: 'Someone else edited the budget meanwhile: read it again (budgetctl get) and repeat.',
+  ETAG_MISMATCH:
+    'Someone else edited the budget meanwhile: read it again (budgetctl get), then edit with its new etag.',
   STORE_UNAVAILABLE: 'The database cannot be reached; nothing was granted. See budgetctl status, then repeat.',
   TREE_QUARANTINED: 'The records of this tree do not agree, so it is out of service: run budgetctl verify.',
   IDEMPOTENCY_KEY_REUSED: 'The key belongs to another request: use a new --key.',
-  BUDGET_EXISTS: 'A budget of this name exists: see budgetctl get.',
-  BUDGET_NOT_FOUND: 'List what there is: budgetctl tree.',
   RESERVATION_NOT_FOUND: 'List what there is: budgetctl reservations BUDGET.',
   BUDGET_SUSPENDED: 'Resume it: budgetctl resume. Settle and release still work.',
   BUDGET_CLOSED: 'A closed budget stays closed: use another one. Settle and release still work.',
   LEASE_EXPIRED: 'The lease is over: settle what was spent, then reserve anew.',
-  RESERVATION_SETTLED: 'It has ended: reserve anew.',
-  RESERVATION_RELEASED: 'It has ended: reserve anew.',
   RESERVATION_EXPIRED: 'Its lease lapsed: settle what was spent, then reserve anew.',
   UNAUTHENTICATED: 'Give a token: --token or BUDGETD_TOKEN.',
-  FORBIDDEN:
-    "An agent's token may reserve, extend, renew, settle, release and read; an auditor's may read; all else takes an admin's. " +
-    'A token with a subtree may do so there alone.',
 };
 
-// Only an Extend gets it: what the reservation holds itself does not come back while it waits.
-const OWN_HOLD_ADVICE =
-  'Its own hold is in the way, so waiting does not help: ask for less (--min) or raise the limit (budgetctl top-up).';
-
-const BURST_ADVICE =
-  'It uses more at once than the rate ever holds: say less (--tokens, --tool-calls) or raise the burst (budgetctl update --rate).';
+const FORBIDDEN_ADVICE =
+  "An agent's token may reserve, extend, renew, settle, release and read; an auditor's may read; all else takes an admin's. " +
+  'A token with a subtree may do so there alone.';
 
 const UNCAPPED_ADVICE = 'Give it a limit (--limit 10), or say --uncapped if it is meant to have none.';
 
+/** Advice that goes by the details of the failure. Undefined: they say nothing. */
+const DETAILED: Readonly<Record<string, (failure: CallFailure, method: string) => string | undefined>> = {
+  BUDGET_EXHAUSTED: (failure, method) =>
+    failure.retryAfterMs === undefined
+      ? `The money is spent: ${raise(failure)}, or ${askForLess(method)}.`
+      : `The money is spent for now: wait, ${raise(failure)}, or ${askForLess(method)}.`,
+  // Only an Extend gets it without RetryInfo: what the reservation holds itself does not come back while it waits.
+  CAPACITY_HELD: (failure, method) =>
+    failure.retryAfterMs === undefined
+      ? `Its own hold is in the way, so waiting does not help: ${askForLess(method)}, or ${raise(failure)}.`
+      : `Live reservations hold it: wait, ${askForLess(method)}, or see who holds what (budgetctl top).`,
+  EXCEEDS_LIMIT: ({ metadata }, method) =>
+    metadata['rate_kind'] === undefined
+      ? `This can never fit: ${askForLess(method)}, or raise the limit (budgetctl set-limit).`
+      : 'It uses more at once than the rate ever holds: split the work, or raise the burst (budgetctl update --rate).',
+  CONCURRENCY_LIMIT: ({ metadata }) =>
+    metadata['bound_max'] === '0'
+      ? 'It may have no live reservation at all: update --max-active, or use another budget.'
+      : 'Too many live reservations: wait, or see who holds what (budgetctl top).',
+  MAX_RESERVATION_EXCEEDED: (_failure, method) =>
+    method === 'Extend'
+      ? 'One reservation may not come to so much: settle it and reserve anew, or update --max-reservation.'
+      : `One reservation may not be so large: ${askForLess(method)}, or update --max-reservation.`,
+  MAX_LEASE_EXCEEDED: ({ metadata }) =>
+    metadata['bound'] === 'max_renewals'
+      ? 'It was renewed as often as may be: settle and reserve anew, or update --max-renewals.'
+      : 'Ask for a shorter lease (--ttl, or leave it out), or update --max-lease.',
+  OVERRUN_REJECTED: (failure) =>
+    failure.retryAfterMs === undefined
+      ? `The budget takes no cost past its ceiling: ${raise(failure)}, then settle again with a new key.`
+      : `The budget takes no cost past its ceiling: wait until others are done, and settle again with the same key; or ${raise(failure)}.`,
+  BUDGET_EXISTS: ({ metadata: { budget } }) =>
+    `A budget of this name exists: see budgetctl get${budget === undefined ? '' : ` ${joinForShell([budget])}`}.`,
+  BUDGET_NOT_FOUND: ({ metadata: { budget } }, method) => {
+    if (budget !== undefined && method === 'CreateBudget') return `Create ${budget} first, then what is below it.`;
+    const list = 'List what there is: budgetctl tree.';
+    if (method !== 'Reserve') return list;
+    return `${list} A reserve makes a budget only where the one right above has a child template: budgetctl create makes it.`;
+  },
+  RESERVATION_SETTLED: (_failure, method) => (method === 'Settle' ? NOTHING_LEFT : REMAKE),
+  RESERVATION_RELEASED: (_failure, method) => (method === 'Release' ? NOTHING_LEFT : REMAKE),
+  FORBIDDEN: (_failure, method) =>
+    method === 'ListBudgets' ? `${FORBIDDEN_ADVICE} Name your subtree: budgetctl tree acme/triage.` : FORBIDDEN_ADVICE,
+  INVALID_FIELD: ({ fields }) =>
+    fields.some(({ field }) => field === 'budget.uncapped') ? UNCAPPED_ADVICE : undefined,
+};
+
+// Only a Reserve can be made anew for another amount; an Extend goes with the hold that there is.
+function askForLess(method: string): string {
+  const less = 'ask for less, or accept less with --min';
+  return method === 'Extend' ? `${less}, or settle and reserve anew` : less;
+}
+
+// A rolling limit has no period that a top-up could raise.
+function raise({ metadata: { limit = '' } }: CallFailure): string {
+  return `raise the limit (budgetctl ${limit.startsWith('rolling:') ? '' : 'top-up, '}set-limit)`;
+}
+
 /** What a person can do about it, one sentence or two each, the most helpful first. */
 export function adviceOf(error: CallError): string[] {
-  const { failure, repeatOptions } = error;
+  const { failure, method, repeatOptions } = error;
   const advice: string[] = [];
-  const forReason = reasonAdvice(failure);
+  const { reason = '' } = failure;
+  const forReason = DETAILED[reason]?.(failure, method) ?? ADVICE[reason];
   if (forReason !== undefined) advice.push(forReason);
   if (failure.reason === 'NOT_LEADER') advice.push(leaderAdvice(failure));
   if (failure.reason === undefined && failure.code === 'UNAVAILABLE') {
@@ -78,22 +125,10 @@ export function adviceOf(error: CallError): string[] {
     advice.push(`Is ${error.server} the HTTP port? gRPC is on 50051 by default (--server, BUDGETD_SERVER).`);
   }
   if (failure.code === 'INTERNAL') advice.push('A fault of the service: its log says more.');
-  if (failure.retryAfterMs !== undefined) advice.push(`Retry after ${formatDurationMs(failure.retryAfterMs)}.`);
-  if (repeatOptions.length > 0 && !NOT_REPEATED.has(failure.reason ?? ''))
-    advice.push(repeatAdvice(failure, repeatOptions));
+  if (failure.retryAfterMs !== undefined) advice.push(`Retry after ${formatWaitMs(failure.retryAfterMs)}.`);
+  const isOver = NOT_REPEATED.has(reason) || forReason === NOTHING_LEFT;
+  if (repeatOptions.length > 0 && !isOver) advice.push(repeatAdvice(failure, repeatOptions));
   return advice;
-}
-
-function reasonAdvice({ reason, metadata, fields, retryAfterMs }: CallFailure): string | undefined {
-  if (reason === undefined) return undefined;
-  const { budget } = metadata;
-  if (reason === 'BUDGET_EXISTS' && budget !== undefined) {
-    return `A budget of this name exists: see budgetctl get ${joinForShell([budget])}.`;
-  }
-  if (reason === 'CAPACITY_HELD' && retryAfterMs === undefined) return OWN_HOLD_ADVICE;
-  if (reason === 'EXCEEDS_LIMIT' && metadata['rate_kind'] !== undefined) return BURST_ADVICE;
-  if (reason === 'INVALID_FIELD' && fields.some(({ field }) => field === 'budget.uncapped')) return UNCAPPED_ADVICE;
-  return ADVICE[reason];
 }
 
 function leaderAdvice(failure: CallFailure): string {

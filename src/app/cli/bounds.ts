@@ -1,14 +1,13 @@
 // Bounds on form, overrun policy, rates and templates as options of `create` and `update`, and how they are shown. Its own
 // file because both commands and the picture of a budget must speak of them in the same words.
-import { readFileSync } from 'node:fs';
-import { fromJsonString, type MessageInitShape } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Command, Option } from 'commander';
-import { BudgetTemplateSchema, OverrunPolicy, type Shape, type ShapeSchema } from '../../gen/budgetd/v1/terms_pb.ts';
+import { OverrunPolicy, type Shape, type ShapeSchema } from '../../gen/budgetd/v1/terms_pb.ts';
 import { type Amount, formatAmount, parseAmount } from './amount.ts';
 import { durationFromMs, durationToMs, parseDurationMs, writeDurationMs } from './duration.ts';
 import { parseWhole } from './options.ts';
 import { parseRate } from './rate.ts';
-import { UsageError } from './usage-error.ts';
+import { parseTemplate, TEMPLATE_EXAMPLE } from './template-json.ts';
 
 /** The word that takes a bound, the rates or a template away. */
 export const NONE = 'none';
@@ -43,7 +42,7 @@ export function addBoundOptions(command: Command): Command {
   command.addOption(
     new Option(
       '--rate <rate>',
-      'a brake: "60 requests/1m", also tokens and tool_calls; may be given several times',
+      'a brake: "60 requests/1m", also tokens and tool_calls, as far as callers declare them; may be given several times; an update replaces all rates: name each to keep it',
     ).argParser((text: string, previous: BoundOptions['rate']) => {
       if (text === NONE) return NONE;
       return [...(previous === undefined || previous === NONE ? [] : previous), parseRate(text)];
@@ -53,9 +52,13 @@ export function addBoundOptions(command: Command): Command {
   option('--max-active <n>', 'most live reservations here and below', parseWhole);
   option('--max-children <n>', 'most open budgets right below', parseWhole);
   option('--max-depth <n>', 'deepest level of budgets below: 0 none, 1 children', parseWhole);
-  option('--max-lease <time>', 'longest lease', parseDurationMs);
+  option('--max-lease <time>', 'longest lease; who asks for none gets no longer one', parseDurationMs);
   option('--max-renewals <n>', 'most renewals of one reservation', parseWhole);
-  option('--close-after <time>', 'close it by itself once it has been idle for so long', parseDurationMs);
+  option(
+    '--close-after <time>',
+    'close it for good once it has been idle for so long; a name that is closed is never made again',
+    parseDurationMs,
+  );
   command.addOption(
     new Option('--overrun <policy>', 'what becomes of cost that no ceiling covers').choices(Object.keys(OVERRUN)),
   );
@@ -64,26 +67,8 @@ export function addBoundOptions(command: Command): Command {
     'terms of budgets made below by their first use: JSON, or a file with it',
     parseTemplate,
   );
+  command.addHelpText('after', `\nA template with windows, a rate, bounds and a template in it:\n${TEMPLATE_EXAMPLE}`);
   return command;
-}
-
-/** A template in proto JSON: the text itself, or the name of a file with it. Throws UsageError. */
-export function parseTemplate(text: string): MessageInitShape<typeof BudgetTemplateSchema> {
-  const json = text.trimStart().startsWith('{') ? text : readText(text);
-  try {
-    return fromJsonString(BudgetTemplateSchema, json);
-  } catch (error) {
-    throw new UsageError(`--child-template: ${error instanceof Error ? error.message : String(error)}`);
-  }
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`--child-template takes JSON or a file with it: ${why}`);
-  }
 }
 
 /** The fields of a budget that the options set, and the paths that a mask names for them. */

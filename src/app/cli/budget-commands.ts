@@ -19,6 +19,8 @@ import {
   enforcementAmounts,
   enforcementFields,
 } from './enforcement.ts';
+import { formatInstant } from './instant.ts';
+import { limitName } from './limit-name.ts';
 import {
   amountArgument,
   amountOf,
@@ -181,15 +183,25 @@ function addTopUp(program: Command, context: CommandContext): void {
         const amount = amountOf(words);
         await checkUnits([amount], () => readUnit(session, path));
         const key = options.key ?? freshKey();
-        const request = { budget: path, limit: options.limit ?? '', addMicros: amount.micros, idempotencyKey: key };
+        const limit = options.limit === undefined ? '' : limitName(options.limit);
+        const request = { budget: path, limit, addMicros: amount.micros, idempotencyKey: key };
         const reply = await session.change(BudgetService.method.topUp, request, ['--key', key]);
         session.show(TopUpResponseSchema, reply, () => {
           const budget = requireBudget(reply.budget);
-          return `Added ${formatAmount(amount.micros, unitOf(budget))}.\n${drawBudget(budget, session.terminal)}`;
+          const added = `Added ${formatAmount(amount.micros, unitOf(budget))}${untilWhen(budget, limit)}.`;
+          return `${added}\n${drawBudget(budget, session.terminal)}`;
         });
       }),
     );
-  withExample(command, 'top-up acme 250 USD', 'top-up acme/triage 0.5 --limit day:Europe/Amsterdam');
+  withExample(command, 'top-up acme 250 USD', 'top-up acme/triage 0.5 --limit day@Europe/Amsterdam');
+}
+
+// A calendar limit is raised for its period alone; any other for good.
+function untilWhen({ limits, balances }: Budget, name: string): string {
+  const index = name === '' ? 0 : limits.findIndex((limit) => limit.name === name);
+  if (limits[index]?.window?.kind.case !== 'calendar') return '';
+  const until = formatInstant(balances[index]?.periodEndTime);
+  return until === undefined ? '' : ` until ${until}`;
 }
 
 // A name has no "=", an amount no "/": whatever follows is the window, with the "/" of its zone.

@@ -42,13 +42,16 @@ export class CallError extends Error {
   override readonly name = 'CallError';
   readonly failure: CallFailure;
   readonly server: string;
+  /** Name of the method that was called, for example `Reserve`. */
+  readonly method: string;
   /** Options that make a repeat of the command the same request, for example `['--key', 'x']`; empty for reads. */
   readonly repeatOptions: readonly string[];
 
-  constructor(failure: CallFailure, server: string, repeatOptions: readonly string[] = []) {
+  constructor(failure: CallFailure, server: string, method: string, repeatOptions: readonly string[] = []) {
     super(`${failure.code}: ${failure.message}`);
     this.failure = failure;
     this.server = server;
+    this.method = method;
     this.repeatOptions = repeatOptions;
   }
 }
@@ -88,6 +91,8 @@ export function exitCodeOf(failure: CallFailure): ExitCode {
     case 'UNAUTHENTICATED':
       return EXIT.refused;
     case 'ABORTED':
+      // What was to be edited is another than what was read: the same call will be refused again.
+      return failure.reason === 'ETAG_MISMATCH' ? EXIT.refused : EXIT.unavailable;
     case 'UNAVAILABLE':
     case 'DEADLINE_EXCEEDED':
       return EXIT.unavailable;

@@ -62,6 +62,8 @@ export function connect(options: ConnectionOptions): Connection {
   const client = new Client(options.server, credentials.createInsecure());
   const metadata = new Metadata();
   if (options.token !== undefined) metadata.set('authorization', `Bearer ${options.token}`);
+  const callError = (error: ServiceError, path: string): CallError =>
+    new CallError(describeCallError(error), options.server, path.slice(path.lastIndexOf('/') + 1));
   const callPath = <Request, Response>(
     path: string,
     serialize: (request: Request) => Buffer,
@@ -69,7 +71,7 @@ export function connect(options: ConnectionOptions): Connection {
     request: Request,
   ): Promise<Response> =>
     new Promise((resolve, reject) => {
-      const fail = (error: ServiceError): void => reject(new CallError(describeCallError(error), options.server));
+      const fail = (error: ServiceError): void => reject(callError(error, path));
       const deadline = Date.now() + options.deadlineMs;
       client.makeUnaryRequest(path, serialize, deserialize, request, metadata, { deadline }, (error, response) => {
         if (error !== null) fail(error);
@@ -99,7 +101,7 @@ export function connect(options: ConnectionOptions): Connection {
       try {
         yield* call;
       } catch (error) {
-        throw isServiceError(error) ? new CallError(describeCallError(error), options.server) : error;
+        throw isServiceError(error) ? callError(error, method.name) : error;
       } finally {
         call.cancel();
       }

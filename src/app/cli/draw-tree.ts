@@ -162,10 +162,15 @@ function noteOf(budget: Budget): string[] {
   const isBoundAbove =
     availability !== undefined && availability.budget !== '' && availability.budget !== budget.budget;
   return [
-    budget.state === BudgetState.SUSPENDED ? `suspended by ${budget.suspendedBy}` : '',
-    budget.state === BudgetState.CLOSING ? `closing, by ${budget.closedBy}` : '',
-    budget.state === BudgetState.CLOSED ? `closed by ${budget.closedBy}` : '',
+    budget.state === BudgetState.SUSPENDED ? stoppedBy('suspended', budget.suspendedBy, budget) : '',
+    budget.state === BudgetState.CLOSING ? stoppedBy('closing', budget.closedBy, budget) : '',
+    budget.state === BudgetState.CLOSED ? stoppedBy('closed', budget.closedBy, budget) : '',
     budget.uncapped ? 'uncapped' : '',
     isBoundAbove ? `bound by ${availability.budget} ${availability.limit}` : '',
   ].filter((part) => part !== '');
+}
+
+// Which budget's state it is says something only where it is another's.
+function stoppedBy(word: string, path: string, { budget }: Budget): string {
+  return path === budget ? word : `${word} by ${path}`;
 }

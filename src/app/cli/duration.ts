@@ -37,6 +37,12 @@ export function formatDurationMs(totalMs: number): string {
   return sign + shown.map(([count, unit]) => `${count}${unit}`).join(' ');
 }
 
+/** How long to wait, for people: as formatDurationMs, but what two parts leave out is rounded up, so that nobody comes too early. */
+export function formatWaitMs(totalMs: number): string {
+  const unitMs = totalMs >= 86_400_000 ? 3_600_000 : totalMs >= 3_600_000 ? 60_000 : totalMs >= 10_000 ? 1_000 : 100;
+  return formatDurationMs(totalMs < 1_000 ? totalMs : Math.ceil(totalMs / unitMs) * unitMs);
+}
+
 /** Milliseconds as `parseDurationMs` reads them, none of them lost: `1h30m`, `7d`, `1s500ms`; `0s` for none. */
 export function writeDurationMs(totalMs: number): string {
   let restMs = totalMs;

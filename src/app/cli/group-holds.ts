@@ -57,7 +57,6 @@ export function groupHolds(reservations: readonly Reservation[], by: Grouping): 
 
 /** Draws the table of `top`; times are measured from `nowMs`, the coordinator's clock. */
 export function drawHolders(holders: readonly Holds[], by: Grouping, nowMs: number, terminal: Terminal): string {
-  if (holders.length === 0) return 'No live reservations.';
   const columns: Column[] = [
     { title: by.toUpperCase().replace('-', ' '), shrinkTo: 12 },
     { title: 'HOLDS', align: 'right' },

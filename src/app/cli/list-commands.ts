@@ -30,12 +30,14 @@ interface TreeOptions {
 
 interface TopOptions {
   readonly by: Grouping;
+  readonly charged?: boolean;
   readonly maxRows: number;
 }
 
 interface ReservationsOptions {
   readonly state?: keyof typeof STATE_WORDS;
   readonly holder?: string;
+  readonly charged?: boolean;
   readonly maxRows: number;
   readonly pageToken?: string;
 }
@@ -54,17 +56,19 @@ export function addListCommands(program: Command, context: CommandContext): void
 
   const topCommand = program
     .command('top [budget]')
-    .description('who holds what: live reservations by holder, the largest first')
+    .description('who holds what: live reservations that name a budget or one below it, by holder, the largest first')
+    .addOption(chargedOption())
     .addOption(new Option('--by <what>', 'what to add up by').choices(Object.keys(GROUPINGS)).default('holder'))
     .addOption(rowsMaxOption(TOP_ROWS_MAX))
     .action((path: string | undefined, options: TopOptions) =>
       withSession(context, topCommand, (session) => top(session, path ?? '', options)),
     );
-  withExample(topCommand, 'top acme', 'top --by budget');
+  withExample(topCommand, 'top acme', 'top --by budget', 'top acme/people/maya --charged');
 
   const reservationsCommand = program
     .command('reservations <budget>')
-    .description('list the reservations of a budget and all below it, oldest first')
+    .description('list the reservations that name a budget or one below it, oldest first')
+    .addOption(chargedOption())
     .addOption(new Option('--state <state>', 'only those in this state').choices(Object.keys(STATE_WORDS)))
     .option('--holder <text>', 'only those with this holder')
     .addOption(rowsMaxOption(LIST_ROWS_MAX))
@@ -73,6 +77,10 @@ export function addListCommands(program: Command, context: CommandContext): void
       withSession(context, reservationsCommand, (session) => reservations(session, path, options)),
     );
   withExample(reservationsCommand, 'reservations acme --state active', 'reservations acme/triage --holder worker-7');
+}
+
+function chargedOption(): Option {
+  return new Option('--charged', 'those too that charge it by "also": reads the whole tree to find them');
 }
 
 async function tree(session: Session, path: string, options: TreeOptions): Promise<void> {
@@ -114,7 +122,7 @@ async function top(session: Session, path: string, options: TopOptions): Promise
       isCut = true;
       break;
     }
-    const filter = { budget, state: ReservationState.ACTIVE, holder: '' };
+    const filter = { budget, state: ReservationState.ACTIVE, holder: '', charged: options.charged === true };
     const listing = await listReservations(session, filter, options.maxRows - held.length, '');
     held.push(...listing.rows);
     isCut ||= listing.nextPageToken !== '';
@@ -124,32 +132,53 @@ async function top(session: Session, path: string, options: TopOptions): Promise
   session.terminal.out(
     session.isJson
       ? holdersToJson(holders, options.by, isCut)
-      : drawHolders(holders, options.by, nowMs, session.terminal),
+      : holders.length === 0
+        ? noneText('live reservations', path, options)
+        : drawHolders(holders, options.by, nowMs, session.terminal),
   );
   if (isCut) warnOfMore(session, held.length);
 }
 
 async function reservations(session: Session, path: string, options: ReservationsOptions): Promise<void> {
   const state = options.state === undefined ? ReservationState.UNSPECIFIED : STATE_WORDS[options.state];
-  const filter = { budget: path, state, holder: options.holder ?? '' };
+  const filter = { budget: path, state, holder: options.holder ?? '', charged: options.charged === true };
   const { rows, nextPageToken } = await listReservations(session, filter, options.maxRows, options.pageToken ?? '');
   const nowMs = await readClockMs(session);
   const reply = create(ListReservationsResponseSchema, { reservations: [...rows], nextPageToken });
-  session.show(ListReservationsResponseSchema, reply, () => drawReservations(rows, nowMs, session.terminal));
+  session.show(ListReservationsResponseSchema, reply, () =>
+    rows.length === 0 ? noneText('reservations', path, options) : drawReservations(rows, nowMs, session.terminal),
+  );
   if (nextPageToken !== '') warnOfMore(session, rows.length, nextPageToken);
 }
 
+// The service lists by the budget that a reservation names. One that charges a budget by "also" names another one, anywhere in the
+// tree.
 function listReservations(
   session: Session,
-  filter: { readonly budget: string; readonly state: ReservationState; readonly holder: string },
+  filter: {
+    readonly budget: string;
+    readonly state: ReservationState;
+    readonly holder: string;
+    readonly charged: boolean;
+  },
   rowsMax: number,
   firstPageToken: string,
 ): Promise<Listing<Reservation>> {
+  const { budget: path, charged, ...rest } = filter;
+  const isWithin = (each: string): boolean => each === path || each.startsWith(`${path}/`);
+  const budget = charged ? (path.split('/', 1)[0] ?? path) : path;
   return readPages(rowsMax, firstPageToken, async (pageSize, pageToken) => {
-    const request = { ...filter, pageSize, pageToken };
+    const request = { ...rest, budget, pageSize, pageToken };
     const page = await session.connection.call(ReservationService.method.listReservations, request);
-    return { rows: page.reservations, nextPageToken: page.nextPageToken };
+    const rows = page.reservations.filter((row) => !charged || [row.budget, ...row.also].some(isWithin));
+    return { rows, nextPageToken: page.nextPageToken };
   });
+}
+
+function noneText(what: string, path: string, { charged }: { readonly charged?: boolean }): string {
+  if (path === '') return `No ${what}.`;
+  if (charged === true) return `No ${what} charge ${path}.`;
+  return `No ${what} name ${path} or a budget below it; --charged finds those that charge it by "also".`;
 }
 
 // Leases go by the coordinator's clock, so that is what "in 42s" is measured from.

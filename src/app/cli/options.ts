@@ -31,9 +31,10 @@ export function amountOf(words: readonly string[]): Amount {
 
 /** `--ttl`. */
 export function ttlOption(): Option {
-  return new Option('--ttl <time>', 'length of the lease, 1s to 24h (default of the service: 60s)').argParser(
-    parseDurationMs,
-  );
+  return new Option(
+    '--ttl <time>',
+    'length of the lease, 1s to 24h (default: 60s, or the longest there may be if that is less)',
+  ).argParser(parseDurationMs);
 }
 
 /** `--label`, which may be given several times. */

@@ -3,19 +3,23 @@
 import { adviceOf } from './advice.ts';
 import { formatAmount, formatMicros } from './amount.ts';
 import { type CallError, type CallFailure, exitCodeOf } from './call-error.ts';
+import { writeDurationMs } from './duration.ts';
 import { printable } from './printable-text.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The longest name of a fact is `leader address`, `reservation id`. */
 const FACT_NAME_WIDTH = 14;
 /** Metadata that holds an amount in micro-units. */
-const AMOUNT_KEYS: ReadonlySet<string> = new Set(['available', 'requested']);
+const AMOUNT_KEYS: ReadonlySet<string> = new Set(['amount', 'available', 'requested']);
 
 // How the service writes amounts in its sentences, in micro-units; any other wording is left as it is.
 const LEFT_OF_AMOUNT = /^([0-9]+) of ([0-9]+) available$/;
-const AVAILABLE_AND_NEEDED = /\(available ([0-9]+), needed ([0-9]+)\)/;
+const AVAILABLE_AND_NEEDED = /\(available ([0-9]+) of ([0-9]+), needed ([0-9]+)\)/;
 const LARGEST_AND_NEEDED = /may come to ([0-9]+), not to ([0-9]+)$/;
 const COST_AND_GRANT = /^([0-9]+) is more than ([0-9]+) times the ([0-9]+) that were granted/;
+// How it writes rates and lengths of time.
+const RATE = /\(([0-9]+) ([a-z_]+) in ([0-9]+) ms, at most ([0-9]+) at once\)/;
+const LEASE_LENGTHS = /may run for ([0-9]+) ms, not for ([0-9]+)$/;
 // How it writes the rule of the names in a path.
 const SEGMENT_RULE = 'each segment must match [A-Za-z0-9_-][A-Za-z0-9._-]{0,62}';
 // Fields of a budget are options of `create`; `budget.budget` is its argument.
@@ -28,8 +32,7 @@ export function printFailure(error: CallError, terminal: Terminal): void {
   const fact = (name: string, value: string): void => {
     lines.push(`  ${name.padEnd(FACT_NAME_WIDTH)} ${printable(value)}`);
   };
-  for (const [key, value] of Object.entries(failure.metadata))
-    fact(key.replaceAll('_', ' '), readable(key, value, failure));
+  for (const [name, value] of metadataFacts(failure)) fact(name, value);
   for (const [index, { subject, description }] of failure.failing.entries()) {
     fact(
       index === 0 ? 'failing' : '',
@@ -61,18 +64,17 @@ export function failureToJson(error: CallError): object {
 }
 
 // The service's sentence, but for what follows it here anyway (fields) and for amounts in micro-units.
-function headline({ message, metadata, failing, fields }: CallFailure): string {
+function headline({ message, metadata, fields }: CallFailure): string {
   const [field] = fields;
   if (field !== undefined && message.includes(field.description)) return 'invalid request';
-  const { unit = '', budget, limit } = metadata;
-  const named = failing.find(({ subject }) => subject === `${budget}:${limit}`);
-  const whole = LEFT_OF_AMOUNT.exec(named?.description ?? '')?.[2];
+  const { unit = '' } = metadata;
   const amount = (micros: string): string => formatAmount(BigInt(micros), unit);
   return message
-    .replace(AVAILABLE_AND_NEEDED, (_text, available: string, needed: string) => {
-      const of = whole === undefined ? '' : ` of ${amount(whole)}`;
-      return `(${amount(available)} available${of}, ${amount(needed)} needed)`;
-    })
+    .replace(
+      AVAILABLE_AND_NEEDED,
+      (_text, available: string, whole: string, needed: string) =>
+        `(${amount(available)} available of ${amount(whole)}, ${amount(needed)} needed)`,
+    )
     .replace(
       LARGEST_AND_NEEDED,
       (_text, max: string, needed: string) => `may come to ${amount(max)}, not to ${amount(needed)}`,
@@ -81,7 +83,32 @@ function headline({ message, metadata, failing, fields }: CallFailure): string {
       COST_AND_GRANT,
       (_text, cost: string, factor: string, grant: string) =>
         `${amount(cost)} is more than ${factor} times the ${amount(grant)} that were granted`,
+    )
+    .replace(
+      RATE,
+      (_text, count: string, kind: string, perMs: string, burst: string) => `(${rateText(count, kind, perMs, burst)})`,
+    )
+    .replace(
+      LEASE_LENGTHS,
+      (_text, max: string, asked: string) =>
+        `may run for ${writeDurationMs(Number(max))}, not for ${writeDurationMs(Number(asked))}`,
     );
+}
+
+// As they were typed: a rate is one fact, a length of time is no count of milliseconds.
+function metadataFacts(failure: CallFailure): (readonly [name: string, value: string])[] {
+  const { metadata } = failure;
+  const { rate_kind: kind = '', rate_count: count = '', rate_per_ms: perMs = '', rate_burst: burst = '' } = metadata;
+  return Object.entries(metadata).flatMap(([key, value]): (readonly [string, string])[] => {
+    if (key === 'rate_kind') return [['rate', rateText(count, kind, perMs, burst)]];
+    if (key === 'rate_count' || key === 'rate_per_ms' || key === 'rate_burst') return [];
+    const isLength = metadata['bound'] === 'max_lease' && (key === 'bound_max' || key === 'bound_observed');
+    return [[key.replaceAll('_', ' '), isLength ? writeDurationMs(Number(value)) : readable(key, value, failure)]];
+  });
+}
+
+function rateText(count: string, kind: string, perMs: string, burst: string): string {
+  return `${count} ${kind}/${writeDurationMs(Number(perMs))}${burst === count ? '' : ` burst ${burst}`}`;
 }
 
 function unitOf(failure: CallFailure): string {

@@ -20,7 +20,10 @@ const PATTERN = /^([0-9]{1,13}) +(requests|tokens|tool_calls) *\/ *([0-9a-z]+)(?
 export function parseRate(text: string): MessageInitShape<typeof RateSchema> {
   const [, count, kind, per, burst = '0'] = PATTERN.exec(text.trim()) ?? [];
   if (count === undefined || kind === undefined || per === undefined) {
-    throw new UsageError(`"${text}" is not a rate: write "60 requests/1m" or "100000 tokens/1m burst 200000"`);
+    throw new UsageError(
+      `"${text}" is not a rate: write "60 requests/1m" or "100000 tokens/1m burst 200000"; ` +
+        `it counts ${Object.keys(KINDS).join(', ')}, per a time such as 1s, 1m, 1h, 1d`,
+    );
   }
   return {
     kind: KINDS[kind as keyof typeof KINDS],

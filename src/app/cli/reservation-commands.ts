@@ -90,8 +90,15 @@ function addReserve(program: Command, context: CommandContext): void {
         'one more budget to charge, of the same tree; may be given several times',
       ).argParser((path: string, previous: readonly string[] | undefined) => [...(previous ?? []), path]),
     )
-    .addOption(new Option('--tokens <n>', 'tokens that the work will use, for rates').argParser(parseUnits))
-    .addOption(new Option('--tool-calls <n>', 'tool calls that it will make, for rates').argParser(parseUnits))
+    .addOption(
+      new Option(
+        '--tokens <n>',
+        'tokens that the work will use, for rates (default: 0, which no rate brakes)',
+      ).argParser(parseUnits),
+    )
+    .addOption(
+      new Option('--tool-calls <n>', 'tool calls that it will make, for rates (default: 0)').argParser(parseUnits),
+    )
     .addOption(new Option('--priority <class>', 'how urgent it is').choices(Object.keys(PRIORITIES)))
     .addOption(
       new Option(

@@ -71,7 +71,9 @@ export async function withSession(
         try {
           return await connection.call(method, request);
         } catch (error) {
-          if (error instanceof CallError) throw new CallError(error.failure, error.server, repeatOptions);
+          if (error instanceof CallError) {
+            throw new CallError(error.failure, error.server, error.method, repeatOptions);
+          }
           throw error;
         }
       },

@@ -3,7 +3,7 @@
 import { type Budget, BudgetState } from '../../gen/budgetd/v1/budget_pb.ts';
 import { OnExpiry } from '../../gen/budgetd/v1/limit_pb.ts';
 import type { BudgetTemplate } from '../../gen/budgetd/v1/terms_pb.ts';
-import { formatAmount } from './amount.ts';
+import { formatAmount, formatMicros } from './amount.ts';
 import { formatBounds, formatOverrun } from './bounds.ts';
 import { drawTree, unitOf } from './draw-tree.ts';
 import { enforcementFacts } from './enforcement.ts';
@@ -45,7 +45,7 @@ export function drawBudget(budget: Budget, terminal: Terminal): string {
       ['bounds', formatBounds(budget.shape, unit).join(', ')],
       ...enforcementFacts(budget, unit),
       ['template', budget.childTemplate && formatTemplate(budget.childTemplate, unit)],
-      ...periodFacts(budget),
+      ...periodFacts(budget, unit),
       ['available', formatAvailability(budget.availability)],
       ['settled', `${formatAmount(budget.totals?.settledMicros ?? 0n, unit)} in all`],
       [
@@ -63,15 +63,20 @@ export function drawBudget(budget: Budget, terminal: Terminal): string {
 }
 
 // A lifetime limit has nothing to say here: its name and its line in the picture are all.
-function periodFacts({ limits, balances }: Budget): Fact[] {
+function periodFacts({ limits, balances }: Budget, unit: string): Fact[] {
   return limits.flatMap((limit, index): Fact[] => {
     const window = formatWindow(limit.window);
     if (window === 'lifetime') return [];
-    const { periodStartTime, periodEndTime } = balances[index] ?? {};
+    const { periodStartTime, periodEndTime, amountMicros = limit.amountMicros } = balances[index] ?? {};
+    // A range says its bounds itself, and is not always now.
+    const start = limit.window?.kind.case === 'calendar' ? formatInstant(periodStartTime) : undefined;
+    const end = formatInstant(periodEndTime) ?? '';
+    const period = start === undefined ? '' : `, now from ${start} to ${end}`;
     const name = limit.name === '' ? 'limit' : limit.name;
-    const start = formatInstant(periodStartTime);
-    const period = start === undefined ? '' : `, now from ${start} to ${formatInstant(periodEndTime) ?? ''}`;
-    return [[`limit ${name}`, `${window}${period}`]];
+    const toppedUpMicros = amountMicros - limit.amountMicros;
+    const whole = `${formatMicros(limit.amountMicros)} + ${formatAmount(toppedUpMicros, unit)}`;
+    const toppedUp = toppedUpMicros > 0n ? `, ${whole} topped up until ${end}` : '';
+    return [[`limit ${name}`, `${window}${period}${toppedUp}`]];
   });
 }
 

@@ -63,11 +63,12 @@ export function drawReservation(
 
 /** Draws a table of reservations; leases are measured from `nowMs`, the coordinator's clock. */
 export function drawReservations(reservations: readonly Reservation[], nowMs: number, terminal: Terminal): string {
-  if (reservations.length === 0) return 'No reservations.';
   const hasOverrun = reservations.some((reservation) => reservation.overrunMicros > 0n);
+  const hasAlso = reservations.some((reservation) => reservation.also.length > 0);
   const columns: Column[] = [
     { title: 'RESERVATION' },
     { title: 'BUDGET', shrinkTo: 12 },
+    ...(hasAlso ? [{ title: 'ALSO', shrinkTo: 12 }] : []),
     { title: 'STATE' },
     { title: 'GRANTED', align: 'amount' },
     { title: 'HELD', align: 'amount' },
@@ -80,6 +81,7 @@ export function drawReservations(reservations: readonly Reservation[], nowMs: nu
   const rows = reservations.map((reservation): Cell[] => [
     reservation.reservationId,
     reservation.budget,
+    ...(hasAlso ? [reservation.also.join(' ')] : []),
     stateOf(reservation),
     formatMicros(reservation.grantedMicros),
     formatMicros(reservation.heldMicros),

@@ -1,6 +1,5 @@
 // The commands that change how a budget stands: set-limit, suspend, resume and close. Apart from the other budget
 // commands because set-limit is two calls, and repeating it safely takes more than a key.
-import { create } from '@bufbuild/protobuf';
 import { type Command, Option } from 'commander';
 import {
   BudgetService,
@@ -9,18 +8,15 @@ import {
   SuspendBudgetResponseSchema,
   UpdateBudgetResponseSchema,
 } from '../../gen/budgetd/v1/budget_pb.ts';
-import { type Limit, WindowSchema } from '../../gen/budgetd/v1/limit_pb.ts';
+import { NONE } from './bounds.ts';
 import { readUnit, requireBudget } from './budget-commands.ts';
 import { amountArgument, amountOf, checkUnits, keyOption, reasonOption, withExample } from './options.ts';
+import { type ChosenLimit, replaceLimit } from './replace-limit.ts';
 import { type CommandContext, freshKey, type Session, withSession } from './session.ts';
 import { drawBudget } from './show-budget.ts';
-import { UsageError } from './usage-error.ts';
-import { formatWindow, parseWindow, type WindowInit } from './window.ts';
+import { parseWindow } from './window.ts';
 
-interface SetLimitOptions {
-  readonly limit?: string;
-  readonly window?: WindowInit;
-  readonly add?: boolean;
+interface SetLimitOptions extends ChosenLimit {
   readonly etag?: string;
   readonly key?: string;
 }
@@ -41,15 +37,15 @@ export function addSteerCommands(program: Command, context: CommandContext): voi
 function addSetLimit(program: Command, context: CommandContext): void {
   const command = program
     .command('set-limit <budget>')
-    .addArgument(amountArgument('amount', 'the new amount of the limit'))
-    .description('set the amount of one limit; what is held and settled stays')
-    .option('--limit <name>', 'which limit; may be left out where there is only one')
+    .addArgument(amountArgument('amount', 'the new amount of the limit, or "none" to take the limit away'))
+    .description('set the amount of one limit, add one, or take one away; what is held and settled stays')
+    .option('--limit <name>', 'which limit, by its name; may be left out where there is only one')
     .addOption(
       new Option('--window <window>', 'which limit, by its window: day@Europe/Amsterdam, rolling:1h ...').argParser(
         parseWindow,
       ),
     )
-    .option('--add', 'add the limit said with --limit or --window, if it is not there')
+    .option('--add', 'make it if it is not there; its window is that of --window, or the one that its name says')
     .option('--etag <etag>', 'edit only what was read with this etag (default: read afresh)')
     .addOption(keyOption())
     .action((path: string, words: string[], options: SetLimitOptions) =>
@@ -60,6 +56,7 @@ function addSetLimit(program: Command, context: CommandContext): void {
     'set-limit acme 1500 USD',
     'set-limit acme/triage 20 --limit lifetime',
     'set-limit acme/triage 5 --window day@Europe/Amsterdam --add',
+    'set-limit acme/triage none --limit day@Europe/Amsterdam',
   );
 }
 
@@ -71,42 +68,19 @@ async function setLimit(
   words: readonly string[],
   options: SetLimitOptions,
 ): Promise<void> {
-  const amount = amountOf(words);
+  const amount = words.join(' ') === NONE ? undefined : amountOf(words);
   await checkUnits([amount], () => readUnit(session, path));
   const before = await session.connection.call(BudgetService.method.getBudget, { budget: path });
   const budget = requireBudget(before.budget);
   const key = options.key ?? freshKey();
   const etag = options.etag ?? budget.etag;
-  const limits = replaceLimit(budget.limits, options, amount.micros);
+  const limits = replaceLimit(budget.limits, options, amount?.micros);
   const reply = await session.change(
     BudgetService.method.updateBudget,
     { budget: { budget: path, limits }, updateMask: { paths: ['limits'] }, etag, idempotencyKey: key },
     ['--key', key, '--etag', etag],
   );
   session.show(UpdateBudgetResponseSchema, reply, () => drawBudget(requireBudget(reply.budget), session.terminal));
-}
-
-/** The limits after the edit. Throws UsageError where it is not clear which one is meant, or it is not there. */
-export function replaceLimit(
-  limits: readonly Limit[],
-  options: { readonly limit?: string; readonly window?: WindowInit; readonly add?: boolean },
-  amountMicros: bigint,
-): (Limit | { name: string; amountMicros: bigint; window?: WindowInit })[] {
-  const names = limits.map((limit) => limit.name).join(', ') || 'none';
-  const { limit: name, window } = options;
-  const text = window === undefined ? undefined : formatWindow(create(WindowSchema, window));
-  const fits = (limit: Limit): boolean =>
-    (name === undefined || limit.name === name) && (text === undefined || formatWindow(limit.window) === text);
-  if (name === undefined && text === undefined && limits.length !== 1) {
-    throw new UsageError(`say which limit with --limit or --window; there are: ${names}`);
-  }
-  const [found, other] = limits.filter(fits);
-  if (other !== undefined)
-    throw new UsageError(`several limits count ${text}, say which with --limit; there are: ${names}`);
-  if (found !== undefined) return limits.map((limit) => (limit === found ? { ...limit, amountMicros } : limit));
-  const meant = [name === undefined ? '' : `named ${name}`, text === undefined ? '' : `of ${text}`].join(' ').trim();
-  if (options.add !== true) throw new UsageError(`no limit is ${meant} (there are: ${names}); --add makes it`);
-  return [...limits, { name: name ?? '', amountMicros, ...(window === undefined ? {} : { window }) }];
 }
 
 function addSuspend(program: Command, context: CommandContext): void {

@@ -115,6 +115,27 @@ describe('looking around', () => {
       pageToken: 'p1',
     });
   });
+
+  it('--charged finds those that charge a budget by also, all over the tree, and shows what they charge', async () => {
+    const besides = reservation({ budget: 'acme/chat/run-1', also: ['acme/maya/day', 'acme/big'] });
+    const other = reservation({ budget: 'acme/mayas', holder: 'other' });
+    fake.answer(ReservationService.method.listReservations, ({ budget }) => ({
+      reservations: budget === 'acme' ? [besides, other] : [],
+    }));
+    expect((await run(['reservations', 'acme/maya', '--charged'])).stdout.split('\n').slice(0, 4)).toEqual([
+      expect.stringMatching(/^RESERVATION +BUDGET +ALSO +STATE/),
+      expect.any(String),
+      expect.stringMatching(/^\S+ +acme\/chat\/run-1 +acme\/maya\/day acme\/big +active/),
+      '',
+    ]);
+    expect((await run(['top', 'acme/maya', '--charged'])).stdout).toMatch(/^worker-7 +1 /m);
+    expect((await run(['reservations', 'acme/small', '--charged'])).stdout).toBe(
+      'No reservations charge acme/small.\n',
+    );
+    expect((await run(['top', 'acme/maya'])).stdout).toBe(
+      'No live reservations name acme/maya or a budget below it; --charged finds those that charge it by "also".\n',
+    );
+  });
 });
 
 describe('status', () => {

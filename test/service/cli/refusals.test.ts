@@ -42,7 +42,7 @@ describe('refusals', () => {
   unit           USD
   failing        acme:lifetime: 0.1 of 9 USD available
                  acme/triage:lifetime: in words of its own
-  → Live reservations hold it: wait, take less (--min), or see who holds what (budgetctl top).
+  → Live reservations hold it: wait, ask for less, or accept less with --min, or see who holds what (budgetctl top).
   → Retry after 2s.
   → To repeat it without a double effect add --key k.
 `,
@@ -87,7 +87,13 @@ describe('refusals', () => {
     [status.ALREADY_EXISTS, 'BUDGET_EXISTS', 4, '  → A budget of this name exists: see budgetctl get.'],
     [status.RESOURCE_EXHAUSTED, 'CAPACITY_HELD', 3, '  → Its own hold is in the way, so waiting does not help'],
     [status.UNAUTHENTICATED, 'UNAUTHENTICATED', 4, '  → Give a token: --token or BUDGETD_TOKEN.'],
-    [status.NOT_FOUND, 'BUDGET_NOT_FOUND', 5, '  → List what there is: budgetctl tree.'],
+    [
+      status.NOT_FOUND,
+      'BUDGET_NOT_FOUND',
+      5,
+      '  → List what there is: budgetctl tree. A reserve makes a budget only where',
+    ],
+    [status.ABORTED, 'ETAG_MISMATCH', 4, '  → Someone else edited the budget meanwhile'],
     [status.NOT_FOUND, 'BUDGET_NOT_FOUND', 5, '  → Nothing was done: the call may still be made with --key k.'],
     [status.RESOURCE_EXHAUSTED, 'OVERLOADED', 6, '  → The coordinator has too much to do'],
     [status.ABORTED, 'CONTENTION', 6, '  → To repeat it without a double effect add --key k.'],
@@ -114,6 +120,7 @@ describe('refusals', () => {
     [status.UNAUTHENTICATED, 'UNAUTHENTICATED'],
     [status.ALREADY_EXISTS, 'BUDGET_EXISTS'],
     [status.ALREADY_EXISTS, 'IDEMPOTENCY_KEY_REUSED'],
+    [status.ABORTED, 'ETAG_MISMATCH'],
   ])('%i %s says nothing of the key: repeating does not help', async (code, reason) => {
     fake.answer(ReservationService.method.reserve, () => {
       throw new Refuse(code, reason, 'the message', { metadata: { budget: 'acme/x' } });
@@ -124,13 +131,26 @@ describe('refusals', () => {
 
   it('writes the amounts of the sentence in units, with the whole amount of the limit', async () => {
     fake.answer(ReservationService.method.reserve, () => {
-      throw new Refuse(status.FAILED_PRECONDITION, 'EXCEEDS_LIMIT', 'too much (available 100000, needed 9500000)', {
-        metadata: { budget: 'acme', limit: 'lifetime', available: '100000', requested: '9500000', unit: 'USD' },
-        failing: [{ subject: 'acme:lifetime', description: '100000 of 9000000 available' }],
-      });
+      throw new Refuse(
+        status.FAILED_PRECONDITION,
+        'EXCEEDS_LIMIT',
+        'too much (available 100000 of 9000000, needed 9500000)',
+        {
+          metadata: {
+            budget: 'acme',
+            limit: 'lifetime',
+            amount: '9000000',
+            available: '100000',
+            requested: '9500000',
+            unit: 'USD',
+          },
+          failing: [{ subject: 'acme:lifetime', description: '100000 of 9000000 available' }],
+        },
+      );
     });
     const { stderr } = await run(['reserve', 'acme', '9.5']);
     expect(stderr).toMatch(/^EXCEEDS_LIMIT: too much \(0\.1 USD available of 9 USD, 9\.5 USD needed\)\n/);
+    expect(stderr).toContain('  amount         9 USD (9000000 micros)\n');
   });
 
   it('says a bad path once, and what a name may be', async () => {

@@ -2,20 +2,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type MessageInitShape, toJson } from '@bufbuild/protobuf';
+import { toJson } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  type BudgetSchema,
-  BudgetService,
-  CreateBudgetRequestSchema,
-  UpdateBudgetRequestSchema,
-} from '../../../src/gen/budgetd/v1/budget_pb.ts';
-import { CalendarUnit } from '../../../src/gen/budgetd/v1/limit_pb.ts';
+import { BudgetService, CreateBudgetRequestSchema } from '../../../src/gen/budgetd/v1/budget_pb.ts';
 import { ReservationService, ReserveRequestSchema } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
-import { OverrunPolicy, RateKind } from '../../../src/gen/budgetd/v1/terms_pb.ts';
 import { type FakeCoordinator, Refuse, startFakeCoordinator } from './fake-coordinator.ts';
+import { rich } from './rich-budget.ts';
 import { acme, availability, ID, type Result, reservation, runCli } from './run-cli.ts';
 
 let fake: FakeCoordinator;
@@ -27,57 +21,6 @@ beforeEach(async () => {
 afterEach(() => fake.stop());
 
 const run = (...words: readonly string[]): Promise<Result> => runCli(fake, words);
-const minute = { seconds: 60n };
-
-type BudgetInit = Exclude<MessageInitShape<typeof BudgetSchema>, { $typeName: string }>;
-const plain = acme as BudgetInit;
-
-/** acme with a limit of the day beside its lifetime one, rates, bounds, and a template inside a template. */
-const rich: BudgetInit = {
-  ...plain,
-  limits: [
-    ...(plain.limits ?? []),
-    {
-      name: 'day:Asia/Tokyo',
-      amountMicros: 4_000_000n,
-      window: { kind: { case: 'calendar', value: { unit: CalendarUnit.DAY, timeZone: 'Asia/Tokyo' } } },
-    },
-    {
-      name: 'brake',
-      amountMicros: 3_000_000n,
-      window: { kind: { case: 'rolling', value: { duration: { seconds: 5_400n } } } },
-    },
-  ],
-  balances: [
-    ...(plain.balances ?? []),
-    {
-      limit: 'day:Asia/Tokyo',
-      amountMicros: 5_000_000n,
-      settledMicros: 1_000_000n,
-      availableMicros: 4_000_000n,
-      periodStartTime: timestampFromMs(Date.UTC(2026, 2, 1, 15)),
-      periodEndTime: timestampFromMs(Date.UTC(2026, 2, 2, 15)),
-    },
-    { limit: 'brake', amountMicros: 3_000_000n, availableMicros: 3_000_000n },
-  ],
-  rates: [
-    { kind: RateKind.REQUESTS, count: 60n, per: minute, burst: 60n },
-    { kind: RateKind.TOKENS, count: 1_000n, per: minute, burst: 5_000n },
-  ],
-  rateStandings: [
-    { kind: RateKind.REQUESTS, per: minute, availableCount: 57n },
-    { kind: RateKind.TOKENS, per: minute, availableCount: 0n },
-  ],
-  shape: { maxActive: 20, maxReservationMicros: 2_500_000n },
-  overrun: OverrunPolicy.REJECT,
-  childTemplate: {
-    kind: 'run',
-    limits: [{ amountMicros: 2_000_000n }],
-    shape: { closeAfter: { seconds: 86_400n } },
-    childTemplate: { kind: 'step', uncapped: true },
-  },
-  openChildren: 3n,
-};
 
 describe('create', () => {
   it('sends windows, rates, bounds and a template', async () => {
@@ -129,6 +72,11 @@ describe('create', () => {
     });
   });
 
+  it('says what a rate may count, and per what', async () => {
+    const { stderr } = await run('create', 'acme', '--rate', '60/m');
+    expect(stderr).toContain('it counts requests, tokens, tool_calls, per a time such as 1s, 1m, 1h, 1d');
+  });
+
   it('reads a template from a file', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'budgetctl-'));
     try {
@@ -158,55 +106,6 @@ describe('create', () => {
   ])('refuses %s %s before anything is sent', async (option, value) => {
     expect(await run('create', 'acme', `${option}=${value}`)).toMatchObject({ exitCode: 2, stdout: '' });
     expect(fake.received).toEqual([]);
-  });
-});
-
-describe('update', () => {
-  it('masks what was typed and nothing else; none takes away', async () => {
-    fake.answer(BudgetService.method.updateBudget, () => ({ budget: rich }));
-    const typed = ['--max-active', '5', '--max-lease', 'none', '--rate', 'none', '--child-template', 'none'];
-    const more = ['--owner', 'kim', '--no-uncapped', '--on-expiry', 'charge', '--etag', 'r3', '--key', 'k'];
-    expect(await run('update', 'acme', ...typed, ...more)).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(toJson(UpdateBudgetRequestSchema, fake.requestOf(BudgetService.method.updateBudget))).toEqual({
-      budget: { budget: 'acme', owner: 'kim', onExpiry: 'ON_EXPIRY_CHARGE', shape: { maxActive: 5 } },
-      updateMask: 'owner,uncapped,onExpiry,shape.maxActive,shape.maxLease,rates,childTemplate',
-      etag: 'r3',
-      idempotencyKey: 'k',
-    });
-  });
-
-  it('checks the unit of the largest reservation', async () => {
-    fake.answer(BudgetService.method.getBudget, () => ({ budget: acme }));
-    expect(await run('update', 'acme', '--max-reservation', '2 INR')).toMatchObject({
-      exitCode: 2,
-      stderr: 'error: this tree counts in USD, not in INR; nothing was changed\n',
-    });
-  });
-
-  it('wants to be told what to change', async () => {
-    expect(await run('update', 'acme')).toMatchObject({ exitCode: 2 });
-    expect(fake.received).toEqual([]);
-  });
-});
-
-describe('set-limit', () => {
-  it('finds a limit by its window, and adds one that is not there', async () => {
-    fake.answer(BudgetService.method.getBudget, () => ({ budget: rich }));
-    fake.answer(BudgetService.method.updateBudget, () => ({ budget: rich }));
-    expect(await run('set-limit', 'acme', '6', '--window', 'day@Asia/Tokyo')).toMatchObject({ exitCode: 0 });
-    expect(fake.requestOf(BudgetService.method.updateBudget).budget?.limits).toMatchObject([
-      { name: 'lifetime', amountMicros: 10_000_000n },
-      { name: 'day:Asia/Tokyo', amountMicros: 6_000_000n, window: { kind: { case: 'calendar' } } },
-      { name: 'brake', amountMicros: 3_000_000n },
-    ]);
-    fake.received.length = 0;
-    expect(await run('set-limit', 'acme', '6', '--window', 'day')).toMatchObject({ exitCode: 2 });
-    expect(await run('set-limit', 'acme', '6', '--window', 'week', '--add')).toMatchObject({ exitCode: 0 });
-    expect(fake.requestOf(BudgetService.method.updateBudget).budget?.limits.at(-1)).toMatchObject({
-      name: '',
-      amountMicros: 6_000_000n,
-      window: { kind: { case: 'calendar', value: { unit: CalendarUnit.WEEK } } },
-    });
   });
 });
 
@@ -286,13 +185,16 @@ describe('reserve and settle', () => {
       rate_available: '12',
       rate_requested: '400',
     };
+    const message = 'the rate of acme (1000 tokens in 60000 ms, at most 5000 at once) does not hold what it uses yet';
     fake.answer(ReservationService.method.reserve, () => {
-      throw new Refuse(status.RESOURCE_EXHAUSTED, 'RATE_LIMITED', 'too fast', { metadata, retryAfterMs: 23_280 });
+      throw new Refuse(status.RESOURCE_EXHAUSTED, 'RATE_LIMITED', message, { metadata, retryAfterMs: 23_280 });
     });
     const { exitCode, stderr } = await run('reserve', 'acme', '1', '--tokens', '400', '--key', 'k');
     expect(exitCode).toBe(3);
+    expect(stderr).toContain('the rate of acme (1000 tokens/1m burst 5000) does not hold');
+    expect(stderr).toContain('  rate           1000 tokens/1m burst 5000\n');
     expect(stderr).toContain('  rate available 12\n  rate requested 400\n');
-    expect(stderr).toContain('Retry after 23s.');
+    expect(stderr).toContain('Retry after 24s.');
     expect(stderr).toContain('budgetctl update --rate');
   });
 });
@@ -312,7 +214,7 @@ describe('what people see', () => {
       '                      1000 tokens/1m burst 5000 (0 left)',
       'bounds                reservation ≤ 2.5 USD, active ≤ 20',
       'template              run, 2 USD/lifetime, closes after 1d idle > step, uncapped',
-      'limit day:Asia/Tokyo  day@Asia/Tokyo, now from 2026-03-01 15:00:00Z to 2026-03-02 15:00:00Z',
+      'limit day:Asia/Tokyo  day@Asia/Tokyo, now from 2026-03-01 15:00:00Z to 2026-03-02 15:00:00Z, 4 + 1 USD topped up until 2026-03-02 15:00:00Z',
       'limit brake           rolling:1h30m',
       'available             7.5 USD, bound by acme lifetime',
       'settled               2 USD in all',
@@ -330,6 +232,15 @@ describe('what people see', () => {
       expect.any(String),
       '',
     ]);
+  });
+
+  it('get shows a range as it is, whether or not it is now', async () => {
+    const bounds = { startTime: timestampFromMs(Date.UTC(2020, 0, 1)), endTime: timestampFromMs(Date.UTC(2021, 0, 1)) };
+    const fixed = { name: 'launch', amountMicros: 1n, window: { kind: { case: 'range', value: bounds } } } as const;
+    const { startTime: periodStartTime, endTime: periodEndTime } = bounds;
+    const balances = [{ limit: 'launch', amountMicros: 1n, periodStartTime, periodEndTime }];
+    fake.answer(BudgetService.method.getBudget, () => ({ budget: { ...rich, limits: [fixed], balances } }));
+    expect((await run('get', 'acme')).stdout).toContain('limit launch  range:2020-01-01..2021-01-01\n');
   });
 
   it('tree notes rates and bounds, and when periods end', async () => {

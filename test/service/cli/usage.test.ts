@@ -42,7 +42,7 @@ describe('usage', () => {
   it('help explains the exit codes, and every command has an example', async () => {
     const { exitCode, stdout } = await run(['--help']);
     expect(exitCode).toBe(0);
-    for (const code of ['0  done', '3  no money', '6  unavailable']) expect(stdout).toContain(`\n  ${code}`);
+    for (const code of ['0  done', '3  no room now', '6  unavailable']) expect(stdout).toContain(`\n  ${code}`);
     const listed = [...stdout.matchAll(/^ {2}([a-z-]+)(?:\|[a-z]+)? .*/gm)].map((match) => match[1] ?? '');
     const commands = listed.filter((name) => name !== 'help' && !name.startsWith('-'));
     expect(commands).toEqual([

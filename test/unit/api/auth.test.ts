@@ -134,7 +134,11 @@ describe('Permissions', () => {
     const reserve = (...also: string[]) => ({ ...command('Reserve', 'acme/a/run'), also: also.map(path) }) as Command;
     expect(permissions.judge(agent, reserve('acme/a', 'acme/a/kim'))).toBeUndefined();
     for (const elsewhere of ['acme', 'acme/b', 'acme/ab']) {
-      expect(permissions.judge(agent, reserve('acme/a/kim', elsewhere))).toMatchObject({ reason: 'FORBIDDEN' });
+      expect(permissions.judge(agent, reserve('acme/a/kim', elsewhere))).toMatchObject({
+        reason: 'FORBIDDEN',
+        budget: elsewhere,
+        message: `this token may not do this here: ${elsewhere} is outside its subtree`,
+      });
     }
     expect(permissions.judge({ ...agent, subtree: undefined }, reserve('acme/b'))).toBeUndefined();
     expect(asked).toEqual([]);

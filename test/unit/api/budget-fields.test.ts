@@ -133,6 +133,14 @@ const settable: readonly Case[] = [
   ['budget.limits[1].name', { limits: [{ name: 'a' }, { name: 'x'.repeat(64) }] }],
   ['budget.limits[1].name', { limits: [{ name: 'a' }, { name: 'a' }] }],
   ['budget.limits[1].name', { limits: [{}, { name: 'lifetime' }] }],
+  ...['day', 'day:UTC', 'hour:Asia/Tokyo', 'rolling:1h30m', 'range:2026-03-01T00:00:00Z..2026-04-01T00:00:00Z'].map(
+    (name): Case => ['budget.limits[0].name', { limits: [{ name }] }],
+  ),
+  [
+    'budget.limits[0].name',
+    { limits: [{ name: 'lifetime', window: { kind: { case: 'calendar', value: { unit: CalendarUnit.DAY } } } }] },
+  ],
+  ['budget.limits[0].window', { limits: [{ name: 'day', window: {} }] }],
   ['budget.limits[1].amount_micros', { limits: [{ name: 'a' }, { name: 'b', amountMicros: -1n }] }],
   ['budget.limits[0].window', { limits: [{ window: {} }] }],
   ['budget.on_expiry', { onExpiry: 4 as never }],
@@ -260,6 +268,13 @@ describe('CreateBudget', () => {
     });
   });
 
+  it('says which name two limits have that were given none', () => {
+    const day = { kind: { case: 'calendar', value: { unit: CalendarUnit.DAY } } } as const;
+    expect(check({ limits: [{ window: day }, { window: day }] })).toMatchObject({
+      fields: [{ description: 'must be unique in its budget: another one is named day too' }],
+    });
+  });
+
   it('reads windows, each with a name of its own', () => {
     const windows: MessageInitShape<typeof WindowSchema>[] = [
       { kind: { case: 'lifetime', value: {} } },
@@ -281,6 +296,8 @@ describe('CreateBudget', () => {
     // What GetBudget shows can be sent back: every name that is given by default is one that may be given.
     const named = limits.map((limit, index) => ({ name: limit.name, window: windows[index] }) as never);
     expect(check({ limits: named })).toMatchObject({ limits });
+    const free = ['daily', 'day:shift', 'rolling:stone', 'range'].map((name) => ({ name }));
+    expect(check({ limits: free })).toMatchObject({ limits: free });
   });
 });
 

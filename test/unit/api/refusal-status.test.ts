@@ -77,11 +77,22 @@ describe('refusalStatus', () => {
     });
   });
 
+  it('says the whole amount of the limit that it names', () => {
+    const failing = [
+      { budget: 'acme/x', limit: 'day', amountMicros: 5n, availableMicros: 1n },
+      { budget: 'acme', limit: 'day', amountMicros: 9n, availableMicros: 2n },
+    ];
+    const status = refusalStatus(refusal('EXCEEDS_LIMIT', { budget: 'acme', limit: 'day', failing }));
+    expect(detail(status, 'ErrorInfo')).toMatchObject({ metadata: { budget: 'acme', limit: 'day', amount: '9' } });
+  });
+
   it('says of a bound the most that is allowed and what there is', () => {
-    const status = refusalStatus(refusal('DEPTH_LIMIT', { budget: 'acme', bound: { max: 0, observed: 2 } }));
+    const status = refusalStatus(
+      refusal('DEPTH_LIMIT', { budget: 'acme', bound: { name: 'max_depth', max: 0, observed: 2 } }),
+    );
     expect(typesOf(status)).toEqual(['ErrorInfo', 'PreconditionFailure']);
     const { metadata } = detail(status, 'ErrorInfo') as { metadata: Record<string, string> };
-    expect(metadata).toEqual({ budget: 'acme', bound_max: '0', bound_observed: '2' });
+    expect(metadata).toEqual({ budget: 'acme', bound: 'max_depth', bound_max: '0', bound_observed: '2' });
   });
 
   it('asks nobody to wait longer than a Duration can say', () => {

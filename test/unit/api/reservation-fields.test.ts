@@ -170,7 +170,7 @@ describe('Reserve', () => {
   });
 
   it('fills in defaults', () => {
-    expect(check({})).toMatchObject({ minMicros: 100n, ttlMs: 60_000, dryRun: false, personal: undefined });
+    expect(check({})).toMatchObject({ minMicros: 100n, ttlMs: undefined, dryRun: false, personal: undefined });
     expect(check({})).toMatchObject({ also: [], tokens: 0, toolCalls: 0, priority: 'normal', alternatives: [] });
   });
 
@@ -260,7 +260,7 @@ describe('Release, Renew, GetReservation', () => {
 
   it('lets a Renew go without a key', () => {
     const renew = renewCommand(create(RenewRequestSchema, { reservationId: id, started: true }), origin);
-    expect(renew).toMatchObject({ key: undefined, renewals: [{ ttlMs: 60_000 }] });
+    expect(renew).toMatchObject({ key: undefined, renewals: [{ ttlMs: undefined }] });
   });
 
   it.each(badIds)('GetReservation names reservation_id %j', (reservationId) => {

@@ -41,10 +41,10 @@ it('draws branches, bars and figures, and says what binds from above', () => {
   ];
   expect(drawTree(budgets, keepTerminal().terminal).split('\n')).toEqual([
     'BUDGET                             SETTLED    HELD  AVAILABLE    OF  UNIT  NOTE',
-    '───────────  ────────────────────  ───────  ──────  ─────────  ────  ────  ───────────────────────────',
+    '───────────  ────────────────────  ───────  ──────  ─────────  ────  ────  ──────────────────────',
     'acme         ████████▓▓▓▓▓▓▓▓▓▓░░      420  500            80  1000  USD',
     '├─ ops       ██░░░░░░░░··········       20    0            80   200  USD   bound by acme lifetime',
-    '│  └─ run-1  ▓▓▓▓▓▓▓▓▓▓░░░░░░░░░░        0   50            50   100  USD   suspended by acme/ops/run-1',
+    '│  └─ run-1  ▓▓▓▓▓▓▓▓▓▓░░░░░░░░░░        0   50            50   100  USD   suspended',
     '└─ triage                              400    0.25         80     -  USD   bound by acme lifetime',
     'acme-2       ░░░░░░░░░░░░░░░░░░░░        0    0            10    10  USD',
     '',

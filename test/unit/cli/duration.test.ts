@@ -6,6 +6,7 @@ import {
   durationFromMs,
   durationToMs,
   formatDurationMs,
+  formatWaitMs,
   parseDurationMs,
   writeDurationMs,
 } from '../../../src/app/cli/duration.ts';
@@ -29,6 +30,12 @@ describe('parseDurationMs', () => {
   it.each(['', '60', '1.5s', '-5s', '5 m', '30m1h', '5s5s', '5x', '99999999999999999h'])('refuses %j', (text) => {
     expect(() => parseDurationMs(text)).toThrow(UsageError);
   });
+});
+
+it('rounds a wait up, so that nobody comes too early', () => {
+  expect([3_625_000, 3_600_000, 23_280, 2_001, 2_000, 999, 59_999, 86_400_001].map(formatWaitMs)).toEqual([
+    ...['1h 1m', '1h', '24s', '2.1s', '2s', '999ms', '1m', '1d 1h'],
+  ]);
 });
 
 it('writes every length so that it is read again', () => {

@@ -49,7 +49,6 @@ it('draws oldest and next lease by the given clock', () => {
     '(not said)      1           0.000001        0.000001  USD         10s           in 50s',
     'big             1           0.5             0.000001  credits     20s           in 40s',
   ]);
-  expect(drawHolders([], 'holder', startMs, keepTerminal().terminal)).toBe('No live reservations.');
 });
 
 it('gives programs strings for amounts', () => {

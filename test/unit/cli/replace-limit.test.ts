@@ -1,7 +1,7 @@
 // set-limit changes the one limit that is meant, and loses none of the others.
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
-import { replaceLimit } from '../../../src/app/cli/steer-commands.ts';
+import { replaceLimit } from '../../../src/app/cli/replace-limit.ts';
 import { UsageError } from '../../../src/app/cli/usage-error.ts';
 import { CalendarUnit, LimitSchema } from '../../../src/gen/budgetd/v1/limit_pb.ts';
 
@@ -24,12 +24,48 @@ describe('replaceLimit', () => {
     ]);
   });
 
-  it('adds only when told to', () => {
-    expect(replaceLimit([lifetime], { limit: 'third', add: true }, 30n)).toEqual([
+  it('adds only when told to, and in which window', () => {
+    const hour = { kind: { case: 'rolling', value: { duration: { seconds: 3_600n, nanos: 0 } } } } as const;
+    expect(replaceLimit([lifetime], { limit: 'third', window: hour, add: true }, 30n)).toEqual([
       lifetime,
-      { name: 'third', amountMicros: 30n },
+      { name: 'third', amountMicros: 30n, window: hour },
     ]);
+    expect(() => replaceLimit([lifetime], { limit: 'third', add: true }, 30n)).toThrow(
+      'say in which window the new limit third counts: --window',
+    );
     expect(() => replaceLimit([lifetime], { limit: 'third' }, 30n)).toThrow(
+      'no limit is named third (there are: lifetime); --add makes it',
+    );
+    expect(() => replaceLimit([lifetime], { limit: 'lifetime', window: hour, add: true }, 30n)).toThrow(
+      'limit lifetime counts lifetime, not rolling:1h',
+    );
+  });
+
+  it.each([
+    ['day', 'day', { case: 'calendar', value: { unit: CalendarUnit.DAY, timeZone: '' } }],
+    [
+      'day@Asia/Tokyo',
+      'day:Asia/Tokyo',
+      { case: 'calendar', value: { unit: CalendarUnit.DAY, timeZone: 'Asia/Tokyo' } },
+    ],
+    [
+      'day:Asia/Tokyo',
+      'day:Asia/Tokyo',
+      { case: 'calendar', value: { unit: CalendarUnit.DAY, timeZone: 'Asia/Tokyo' } },
+    ],
+    ['rolling:90m', 'rolling:1h30m', { case: 'rolling', value: { duration: { seconds: 5_400n, nanos: 0 } } }],
+  ])('takes the window of a new limit from its name %s, and finds it by either spelling', (typed, name, kind) => {
+    const [, added] = replaceLimit([lifetime], { limit: typed, add: true }, 30n);
+    expect(added).toEqual({ name, amountMicros: 30n, window: { kind } });
+    const there = create(LimitSchema, { name, amountMicros: 5n });
+    expect(replaceLimit([lifetime, there], { limit: typed }, 30n)[1]).toMatchObject({ name, amountMicros: 30n });
+  });
+
+  it('takes a limit away, the one that is meant and no other', () => {
+    expect(replaceLimit([lifetime, second], { limit: 'second' }, undefined)).toEqual([lifetime]);
+    expect(replaceLimit([lifetime], {}, undefined)).toEqual([]);
+    expect(() => replaceLimit([lifetime, second], {}, undefined)).toThrow('say which limit');
+    expect(() => replaceLimit([lifetime], { limit: 'third', add: true }, undefined)).toThrow(
       'no limit is named third (there are: lifetime)',
     );
   });

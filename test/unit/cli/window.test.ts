@@ -1,7 +1,7 @@
 // Windows, rates and templates are read as they are written, and nothing else passes for one.
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
-import { boundFields, formatBounds, NONE, parseTemplate } from '../../../src/app/cli/bounds.ts';
+import { boundFields, formatBounds, NONE } from '../../../src/app/cli/bounds.ts';
 import { formatRate, parseRate } from '../../../src/app/cli/rate.ts';
 import { UsageError } from '../../../src/app/cli/usage-error.ts';
 import { formatWindow, parseWindow } from '../../../src/app/cli/window.ts';
@@ -114,14 +114,5 @@ describe('bounds', () => {
       'closes after 1d idle',
     ]);
     expect(formatBounds(undefined, 'USD')).toEqual([]);
-  });
-
-  it('take a template as JSON, and say what is wrong with one', () => {
-    expect(parseTemplate('{"kind": "run", "shape": {"maxActive": 3}}')).toMatchObject({
-      kind: 'run',
-      shape: { maxActive: 3 },
-    });
-    expect(() => parseTemplate('{"knd": "run"}')).toThrow(/--child-template: .*knd/);
-    expect(() => parseTemplate('no-such-file.json')).toThrow(/takes JSON or a file with it/);
   });
 });

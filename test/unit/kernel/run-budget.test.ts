@@ -135,7 +135,11 @@ describe('a run budget', () => {
     });
     driver.hold('t/v', 1);
     const full = refused(driver.run(driver.make.reserve('t/w', 1)));
-    expect(full).toMatchObject({ reason: 'FAN_OUT_LIMIT', budget: 't', bound: { max: 2, observed: 2 } });
+    expect(full).toMatchObject({
+      reason: 'FAN_OUT_LIMIT',
+      budget: 't',
+      bound: { name: 'max_children', max: 2, observed: 2 },
+    });
     expect(full.retryAfterMs).toBeUndefined();
     driver.run(driver.make.close('t/u'));
     driver.hold('t/w', 1);
@@ -225,7 +229,7 @@ describe('CloseIdle', () => {
     expect(close(driver)).toBe(true);
     expect(driver.journal.at(-1)).toMatchObject({
       type: 'BudgetClosed',
-      reason: 'idle',
+      reason: 'idle for 3600 s',
       openChildren: -1,
       def: { revision: 2 },
     });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Shape } from '../../../src/kernel/budget.ts';
+import type { ReservationId } from '../../../src/kernel/names.ts';
 import { granted, KernelDriver, refused, START_MS } from '../../support/kernel-driver.ts';
 
 function withShapes(root: Partial<Shape>, below: Partial<Shape> = {}): KernelDriver {
@@ -7,6 +8,10 @@ function withShapes(root: Partial<Shape>, below: Partial<Shape> = {}): KernelDri
   driver.run(driver.make.create('t', { limits: 1_000, shape: root }));
   driver.run(driver.make.create('t/a', { shape: below }));
   return driver;
+}
+
+function figuresOf(driver: KernelDriver, id: string) {
+  return driver.state.reservation(id as ReservationId)?.figures;
 }
 
 describe('the largest reservation', () => {
@@ -56,12 +61,31 @@ describe('the largest reservation', () => {
 });
 
 describe('the longest lease', () => {
+  it('is what a caller gets that asks for none, and 60 s where it is longer', () => {
+    const driver = withShapes({ maxLeaseMs: 9_000 }, { maxLeaseMs: 120_000 });
+    const id = driver.hold('t/a', 1, { ttlMs: 'unset' });
+    expect(figuresOf(driver, id)).toMatchObject({ ttlMs: 9_000, expireMs: START_MS + 9_000 });
+    driver.advance(4_000);
+    const renewed = granted(driver.run(driver.make.renew(id, undefined))).reservation;
+    expect(renewed.figures).toMatchObject({ ttlMs: 9_000, expireMs: START_MS + 13_000 });
+    driver.run(driver.make.update('t', { shape: { maxLeaseMs: undefined } }));
+    const free = driver.hold('t/a', 1, { ttlMs: 'unset' });
+    expect(figuresOf(driver, free)?.ttlMs).toBe(60_000);
+  });
+
+  it('of a budget that only watches shortens nothing', () => {
+    const driver = withShapes({ maxLeaseMs: 9_000 });
+    driver.run(driver.make.update('t', { enforcement: { mode: 'warn' } }));
+    const id = driver.hold('t/a', 1, { ttlMs: 'unset' });
+    expect(figuresOf(driver, id)?.ttlMs).toBe(60_000);
+  });
+
   it('binds Reserve and Renew, at the tightest level', () => {
     const driver = withShapes({ maxLeaseMs: 9_000 }, { maxLeaseMs: 5_000 });
     expect(refused(driver.run(driver.make.reserve('t/a', 1, { ttlMs: 5_001 })))).toMatchObject({
       reason: 'MAX_LEASE_EXCEEDED',
       budget: 't/a',
-      bound: { max: 5_000, observed: 5_001 },
+      bound: { name: 'max_lease', max: 5_000, observed: 5_001 },
     });
     const id = driver.hold('t/a', 1, { ttlMs: 5_000 });
     expect(refused(driver.run(driver.make.renew(id, 5_001))).reason).toBe('MAX_LEASE_EXCEEDED');
@@ -84,8 +108,11 @@ describe('the most renewals', () => {
     expect(refused(driver.run(driver.make.renew(id, 5_000)))).toMatchObject({
       reason: 'MAX_LEASE_EXCEEDED',
       budget: 't',
-      bound: { max: 2, observed: 2 },
+      bound: { name: 'max_renewals', max: 2, observed: 2 },
+      message: 'a reservation on t may be renewed 2 times',
     });
+    driver.run(driver.make.update('t', { shape: { maxRenewals: 1 } }));
+    expect(refused(driver.run(driver.make.renew(id, 5_000))).message).toBe('a reservation on t may be renewed 1 time');
     expect(granted(driver.run(driver.make.renew(id, 1_000))).reservation.figures.renewalCount).toBe(2);
   });
 
@@ -108,13 +135,13 @@ describe('depth and children', () => {
     expect(refused(driver.run(driver.make.create('t/a/x')))).toMatchObject({
       reason: 'DEPTH_LIMIT',
       budget: 't/a',
-      bound: { max: 0, observed: 1 },
+      bound: { name: 'max_depth', max: 0, observed: 1 },
     });
     driver.run(driver.make.create('t/b'));
     expect(refused(driver.run(driver.make.create('t/c')))).toMatchObject({
       reason: 'FAN_OUT_LIMIT',
       budget: 't',
-      bound: { max: 2, observed: 2 },
+      bound: { name: 'max_children', max: 2, observed: 2 },
     });
     driver.run(driver.make.create('t/b/x'));
     expect(refused(driver.run(driver.make.create('t/b/x/y')))).toMatchObject({ reason: 'DEPTH_LIMIT', budget: 't' });

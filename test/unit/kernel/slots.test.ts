@@ -17,7 +17,7 @@ describe('slots', () => {
     expect(ask(driver, 't/a')).toMatchObject({
       reason: 'CONCURRENCY_LIMIT',
       budget: 't/a',
-      bound: { max: 1, observed: 1 },
+      bound: { name: 'max_active', max: 1, observed: 1 },
       retryAfterMs: 1_000,
     });
     driver.hold('t', 1);

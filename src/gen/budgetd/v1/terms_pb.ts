@@ -137,7 +137,8 @@ export type Shape = Message<"budgetd.v1.Shape"> & {
   maxDepth?: number | undefined;
 
   /**
-   * Longest lease that a Reserve or a Renew may ask for: 1 s to 24 h, whole milliseconds. Error: MAX_LEASE_EXCEEDED.
+   * Longest lease that a Reserve or a Renew may ask for: 1 s to 24 h, whole milliseconds. One that asks for no length gets no
+   * longer one. Error: MAX_LEASE_EXCEEDED.
    *
    * @generated from field: google.protobuf.Duration max_lease = 5;
    */

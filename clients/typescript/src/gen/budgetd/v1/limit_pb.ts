@@ -175,7 +175,8 @@ export type Limit = Message<"budgetd.v1.Limit"> & {
   /**
    * Name, unique within its budget: 1 to 63 characters of [A-Za-z0-9._:/+-]. Default: the window's own name, which no
    * other window has: "lifetime"; "rolling:" and the length, "rolling:1h30m"; the unit of a calendar, "day", and its
-   * zone where that is not "UTC", "day:Asia/Shanghai"; "range:2026-03-01T00:00:00Z..2026-04-01T00:00:00Z".
+   * zone where that is not "UTC", "day:Asia/Shanghai"; "range:2026-03-01T00:00:00Z..2026-04-01T00:00:00Z". The name of a
+   * window is refused on a limit that has another one: INVALID_FIELD.
    *
    * @generated from field: string name = 1;
    */

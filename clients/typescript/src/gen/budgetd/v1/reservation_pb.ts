@@ -320,7 +320,7 @@ export type ReserveRequest = Message<"budgetd.v1.ReserveRequest"> & {
   minMicros?: bigint | undefined;
 
   /**
-   * Length of the lease: 1 s to 24 h, whole milliseconds. Default 60 s.
+   * Length of the lease: 1 s to 24 h, whole milliseconds. Default 60 s, or the shortest max_lease that binds if that is less.
    *
    * @generated from field: google.protobuf.Duration ttl = 5;
    */
@@ -365,14 +365,16 @@ export type ReserveRequest = Message<"budgetd.v1.ReserveRequest"> & {
   also: string[];
 
   /**
-   * Tokens that the work will use, for rates of tokens. Range 0 to 10^12. Absent: 0.
+   * Tokens that the work will use, for rates of tokens. Range 0 to 10^12. Absent: 0, which no rate
+   * of tokens brakes.
    *
    * @generated from field: optional int64 tokens = 11;
    */
   tokens?: bigint | undefined;
 
   /**
-   * Tool calls that the work will make, for rates of tool calls. Range 0 to 10^12. Absent: 0.
+   * Tool calls that the work will make, for rates of tool calls. Range 0 to 10^12. Absent: 0,
+   * which no rate of tool calls brakes.
    *
    * @generated from field: optional int64 tool_calls = 12;
    */
@@ -708,7 +710,7 @@ export type RenewRequest = Message<"budgetd.v1.RenewRequest"> & {
   reservationId: string;
 
   /**
-   * Length of the lease from now: 1 s to 24 h, whole milliseconds. Default 60 s.
+   * Length of the lease from now: 1 s to 24 h, whole milliseconds. Default as in ReserveRequest.
    *
    * @generated from field: google.protobuf.Duration ttl = 2;
    */
@@ -900,7 +902,7 @@ export const GetReservationResponseSchema: GenMessage<GetReservationResponse> = 
  */
 export type ListReservationsRequest = Message<"budgetd.v1.ListReservationsRequest"> & {
   /**
-   * Required: path whose subtree is listed.
+   * Required: path whose subtree is listed: reservations whose own `budget` is in it, whatever they charge by `also`.
    *
    * @generated from field: string budget = 1;
    */
@@ -1278,10 +1280,11 @@ export const OutcomeSchema: GenEnum<Outcome> = /*@__PURE__*/
 /**
  * Grants, moves and ends holds. A refusal is always a gRPC status, never an OK reply, so that a caller that looks at
  * nothing cannot overspend. Each refusal carries google.rpc.ErrorInfo (domain "budgetd", a reason, and as far as they
- * apply the metadata budget, limit, unit, available, requested, reservation_id, leader_address; amounts in micro-units
+ * apply the metadata budget, limit, unit, amount, available, requested, reservation_id, leader_address; amounts in micro-units
  * of the unit; rate_kind ("requests", "tokens", "tool_calls"), rate_count, rate_per_ms, rate_burst, rate_available and
- * rate_requested of the rate that is exceeded; bound_max and bound_observed of a count or of a length in milliseconds:
- * the most that is allowed, and what was asked for or is there), a money refusal also QuotaFailure naming the failing limits (subject "<budget>:<limit>"), tightest
+ * rate_requested of the rate that is exceeded; bound ("max_lease", "max_renewals", "max_active", "max_children", "max_depth"),
+ * bound_max and bound_observed of a count or of a length in milliseconds: which one it is, the most that is allowed, and what
+ * was asked for or is there), a money refusal also QuotaFailure naming the failing limits (subject "<budget>:<limit>"), tightest
  * first, and RetryInfo only where waiting can help. A money refusal names ancestors with their amounts, also to a caller
  * who may not read them. Texts of requests are UTF-8 without control characters; lengths are in bytes.
  *
@@ -1290,8 +1293,9 @@ export const OutcomeSchema: GenEnum<Outcome> = /*@__PURE__*/
 export const ReservationService: GenService<{
   /**
    * Places a hold on a budget and all its ancestors at once: min(max, available, the largest single reservation), if that
-   * is at least min. A budget that does not exist is made first where the nearest budget above has a child_template. Where a
-   * budget degrades, the first of the alternatives that fits is granted instead of a refusal for want of money.
+   * is at least min. A budget that does not exist is made with the grant where the one right above has a child_template, or
+   * is made so itself, by a template in a template; a refusal makes nothing. Where a budget degrades, the first of the
+   * alternatives that fits is granted instead of a refusal for want of money.
    * Errors, in this order: INVALID_FIELD, FORBIDDEN, IDEMPOTENCY_KEY_REUSED, BUDGET_NOT_FOUND, BUDGET_SUSPENDED,
    * BUDGET_CLOSED, MAX_RESERVATION_EXCEEDED, MAX_LEASE_EXCEEDED, DEPTH_LIMIT, FAN_OUT_LIMIT, WINDOW_CLOSED,
    * EXCEEDS_LIMIT, RATE_LIMITED, CONCURRENCY_LIMIT, BUDGET_EXHAUSTED, CAPACITY_HELD.
@@ -1366,7 +1370,8 @@ export const ReservationService: GenService<{
     output: typeof GetReservationResponseSchema;
   },
   /**
-   * Lists reservations, newest last.
+   * Lists reservations by the budget that they name, newest last. One that charges a budget by `also` alone is not among those
+   * of that budget: list the budgets that are named, or the whole tree.
    *
    * @generated from rpc budgetd.v1.ReservationService.ListReservations
    */

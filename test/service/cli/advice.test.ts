@@ -1,0 +1,78 @@
+// What a person is advised to do goes by the details of a refusal and by the call that was refused.
+import { status } from '@grpc/grpc-js';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { BudgetService } from '../../../src/gen/budgetd/v1/budget_pb.ts';
+import { ReservationService } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
+import { type FakeCoordinator, Refuse, startFakeCoordinator } from './fake-coordinator.ts';
+import { ID, runCli } from './run-cli.ts';
+
+let fake: FakeCoordinator;
+
+beforeEach(async () => {
+  fake = await startFakeCoordinator();
+});
+
+afterEach(() => fake.stop());
+
+type Details = NonNullable<ConstructorParameters<typeof Refuse>[3]>;
+
+const WORDS = {
+  reserve: ['reserve', 'acme/x', '1', '--key', 'k'],
+  extend: ['extend', ID, '1', '--key', 'k'],
+  renew: ['renew', ID],
+  settle: ['settle', ID, '1', '--key', 'k'],
+  release: ['release', ID],
+  create: ['create', 'acme/people/maya', '--limit', '1'],
+  tree: ['tree'],
+} as const;
+
+async function advised(call: keyof typeof WORDS, reason: string, details: Details = {}, message = 'the message') {
+  const refuse = (): never => {
+    throw new Refuse(status.FAILED_PRECONDITION, reason, message, details);
+  };
+  const { method } = ReservationService;
+  fake.answer(method.reserve, refuse);
+  fake.answer(method.extend, refuse);
+  fake.answer(method.renew, refuse);
+  fake.answer(method.settle, refuse);
+  fake.answer(method.release, refuse);
+  fake.answer(BudgetService.method.createBudget, refuse);
+  fake.answer(BudgetService.method.listBudgets, refuse);
+  return (await runCli(fake, WORDS[call])).stderr;
+}
+
+it.each<[keyof typeof WORDS, string, Details, string]>([
+  ['settle', 'OVERRUN_REJECTED', { retryAfterMs: 1_000 }, 'settle again with the same key; or raise the limit'],
+  ['settle', 'OVERRUN_REJECTED', {}, 'set-limit), then settle again with a new key.'],
+  ['reserve', 'BUDGET_EXHAUSTED', { retryAfterMs: 1_000 }, 'The money is spent for now: wait, raise the limit'],
+  ['reserve', 'BUDGET_EXHAUSTED', { metadata: { limit: 'day' } }, 'raise the limit (budgetctl top-up, set-limit)'],
+  ['reserve', 'BUDGET_EXHAUSTED', { metadata: { limit: 'rolling:1h' } }, 'raise the limit (budgetctl set-limit)'],
+  ['reserve', 'EXCEEDS_LIMIT', { metadata: { rate_kind: 'tokens' } }, 'ever holds: split the work, or raise the burst'],
+  ['reserve', 'MAX_RESERVATION_EXCEEDED', {}, 'ask for less, or accept less with --min'],
+  ['extend', 'MAX_RESERVATION_EXCEEDED', {}, 'settle it and reserve anew'],
+  ['extend', 'EXCEEDS_LIMIT', {}, 'or settle and reserve anew'],
+  ['reserve', 'CONCURRENCY_LIMIT', { metadata: { bound: 'max_active', bound_max: '0' } }, 'no live reservation at all'],
+  ['reserve', 'CONCURRENCY_LIMIT', { metadata: { bound: 'max_active', bound_max: '2' } }, 'reservations: wait, or see'],
+  ['renew', 'MAX_LEASE_EXCEEDED', { metadata: { bound: 'max_renewals' } }, 'update --max-renewals.'],
+  ['renew', 'MAX_LEASE_EXCEEDED', { metadata: { bound: 'max_lease' } }, 'Ask for a shorter lease'],
+  ['create', 'BUDGET_NOT_FOUND', { metadata: { budget: 'acme/people' } }, 'Create acme/people first'],
+  ['settle', 'RESERVATION_SETTLED', {}, 'Nothing is left to be done.\n'],
+  ['release', 'RESERVATION_RELEASED', {}, 'Nothing is left to be done.'],
+  ['renew', 'RESERVATION_SETTLED', {}, 'It has ended: reserve anew.'],
+  ['tree', 'FORBIDDEN', {}, 'Name your subtree: budgetctl tree'],
+  ['reserve', 'BUDGET_EXHAUSTED', { retryAfterMs: 3_625_000 }, 'Retry after 1h 1m.'],
+])('%s, %s %j', async (call, reason, details, advice) => {
+  expect(await advised(call, reason, details)).toContain(advice);
+});
+
+it('lengths of a lease are written as they are typed', async () => {
+  const metadata = { budget: 'acme', bound: 'max_lease', bound_max: '300000', bound_observed: '600000' };
+  const message = 'a lease on acme may run for 300000 ms, not for 600000';
+  const told = await advised('renew', 'MAX_LEASE_EXCEEDED', { metadata }, message);
+  expect(told).toMatch(/^MAX_LEASE_EXCEEDED: a lease on acme may run for 5m, not for 10m\n/);
+  expect(told).toContain('  bound max      5m\n  bound observed 10m\n');
+});
+
+it('says nothing of the key where nothing is left to be done', async () => {
+  expect(await advised('settle', 'RESERVATION_SETTLED')).not.toContain('--key');
+});
