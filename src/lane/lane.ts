@@ -1,7 +1,7 @@
 // The single writer. Takes commands in fair order, decides a batch on cached state, appends it as one transaction, and only
 // then answers. While one append is in flight, arrivals gather into the next batch; a full one is decided ahead (pipeline.ts).
 // How much may wait is bounded here, wherever it waits: in the queue, for records, or for a search. What the end of an append
-// means is in outcomes.ts.
+// means is in outcomes.ts. Longer than other files: these are the ways in which one set of waiting commands can move on.
 import type { Answer } from '../kernel/answer.ts';
 import type { Command } from '../kernel/command.ts';
 import type { Entry } from '../kernel/entry.ts';

@@ -38,7 +38,10 @@ const revisions = (responses: readonly WatchEventsResponse[]): bigint[] =>
   responses.flatMap(({ events }) => events).map(({ sequence }) => sequence);
 const numbers = (count: number): bigint[] => Array.from({ length: count }, (_, index) => BigInt(index + 1));
 
-/** Resolves when nothing has been read from the journal for a while. */
+/** How long a watch may take to be let go once its caller is gone. */
+const GONE_MS = 5_000;
+
+/** Resolves when nothing has been read from the journal for a while: what does not happen gives no signal. */
 async function untilQuiet(): Promise<void> {
   for (let before = -1; before !== servers.reads.readCount; ) {
     before = servers.reads.readCount;
@@ -165,7 +168,7 @@ describe('a watch ends', () => {
     await watch.until(caughtUp);
     expect(servers.coordinator.listeners.size).toBe(1);
     watch.stream.cancel();
-    while (servers.coordinator.listeners.size > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await expect.poll(() => servers.coordinator.listeners.size, { timeout: GONE_MS }).toBe(0);
   });
 });
 
@@ -284,6 +287,6 @@ describe('over HTTP', () => {
     await new Promise((resolve) => stream.once('data', resolve));
     expect(servers.coordinator.listeners.size).toBe(1);
     session.destroy();
-    while (servers.coordinator.listeners.size > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await expect.poll(() => servers.coordinator.listeners.size, { timeout: GONE_MS }).toBe(0);
   });
 });
