@@ -1,7 +1,7 @@
 // Answers of decisions and reads, in the kernel's words; the api puts them on the wire.
 import type { BudgetDef, BudgetState, Counter, LimitDef } from './budget.ts';
 import type { Headroom } from './entry.ts';
-import type { TreeId } from './names.ts';
+import type { ReservationId, TreeId } from './names.ts';
 import type { RateDef } from './rate.ts';
 import type { Refusal } from './refusal.ts';
 import type { Reservation } from './reservation.ts';
@@ -17,6 +17,32 @@ export interface ReservationAnswer {
   readonly replayed: boolean;
   /** A dry run: nothing was done and the reservation has no id. */
   readonly dryRun: boolean;
+  /** Of a reservation that waits. */
+  readonly standing?: QueueStanding;
+}
+
+/** How a reservation that waits stands. */
+export interface QueueStanding {
+  /** What it waits for now, as a refusal would say it; `retryAfterMs` left out. */
+  readonly refusal: Refusal;
+  /** How many are looked at before it where that is contended: those of its own line included. */
+  readonly aheadCount: number;
+}
+
+/** A Reserve that waits: the lane answers it once it leaves the queue. */
+export interface QueuedAnswer {
+  readonly kind: 'queued';
+  readonly treeId: TreeId;
+  readonly id: ReservationId;
+}
+
+/** What waits on a budget and below it, first the one that is looked at first. */
+export interface QueueAnswer {
+  readonly kind: 'queue';
+  readonly treeId: TreeId;
+  readonly waiting: readonly { readonly reservation: Reservation; readonly standing: QueueStanding }[];
+  /** How many wait in all. */
+  readonly count: number;
 }
 
 /** One answer a renewal, in the order asked. */
@@ -71,4 +97,11 @@ export interface ExpireAnswer {
 }
 
 /** Every answer. */
-export type Answer = ReservationAnswer | RenewalsAnswer | BudgetAnswer | ExpireAnswer | Refusal;
+export type Answer =
+  | ReservationAnswer
+  | QueuedAnswer
+  | QueueAnswer
+  | RenewalsAnswer
+  | BudgetAnswer
+  | ExpireAnswer
+  | Refusal;

@@ -60,6 +60,8 @@ export interface Reserve extends CommandBase {
   readonly priority: Priority;
   /** In the order in which they are tried. */
   readonly alternatives: readonly Alternative[];
+  /** How long it may wait for room; 0: not at all. */
+  readonly waitMs: number;
   readonly holder: string;
   readonly dryRun: boolean;
 }
@@ -170,6 +172,23 @@ export interface CloseIdle extends CommandBase {
   readonly budget: BudgetPath;
 }
 
+/**
+ * Takes a reservation out of the queue for which nobody waits any more; the lane's command. One that was granted out of the
+ * queue meanwhile, and that nobody has begun to use, is released.
+ */
+export interface LeaveQueue extends CommandBase {
+  readonly kind: 'LeaveQueue';
+  readonly id: ReservationId;
+}
+
+/** Reads what waits on a budget and below it, in the order in which it is looked at. Appends nothing. */
+export interface GetQueue extends CommandBase {
+  readonly kind: 'GetQueue';
+  readonly budget: BudgetPath;
+  /** At most this many, at least 1. */
+  readonly countMax: number;
+}
+
 /** Reads a reservation. Appends nothing. */
 export interface GetReservation extends CommandBase {
   readonly kind: 'GetReservation';
@@ -183,10 +202,10 @@ export interface GetBudget extends CommandBase {
 }
 
 /** Commands that name one reservation. */
-export type ReservationCommand = Extend | Settle | Release | GetReservation;
+export type ReservationCommand = Extend | Settle | Release | LeaveQueue | GetReservation;
 
 /** Commands that name one budget by its path. */
-export type BudgetCommand = CreateBudget | UpdateBudget | SwitchBudget | TopUp | CloseIdle | GetBudget;
+export type BudgetCommand = CreateBudget | UpdateBudget | SwitchBudget | TopUp | CloseIdle | GetBudget | GetQueue;
 
 /** Every command. */
 export type Command = Reserve | ReservationCommand | Renew | BudgetCommand | Expire;

@@ -20,6 +20,17 @@ export interface DecideContext {
   readonly calendar: Calendar;
   /** A settlement of more than this many times what was granted has to be confirmed; 0: none has to. */
   readonly implausibleFactor: number;
+  readonly queue: QueueContext;
+}
+
+/** What the wait queue takes from outside. */
+export interface QueueContext {
+  /** After waiting so long, and again after as long, a request counts as one of the next higher class; at least 1. */
+  readonly ageMs: number;
+  /** How many may wait on one budget and below it. */
+  readonly countMax: number;
+  /** Whether somebody waits for the answer: who is gone is granted nothing. */
+  readonly isAttached: (id: ReservationId) => boolean;
 }
 
 /** The answer and the entries to append, in order; none for reads, repeats and refusals that judged nothing. */

@@ -56,6 +56,29 @@ export interface RateMove {
   readonly level: bigint;
 }
 
+/** A Reserve waits for room. Its key is not in `key`: it is remembered by what becomes of it (see Queued in reservation.ts). */
+export interface Enqueued extends EntryBase {
+  readonly type: 'Enqueued';
+  /** In state QUEUED. Its personal fields are those of `personal`. */
+  readonly reservation: Reservation;
+  readonly revisions: Revisions;
+}
+
+/** Reservations left the queue ungranted. With a key where that is an answer to remember: it is one reservation then. */
+export interface LeftQueue extends EntryBase {
+  readonly type: 'LeftQueue';
+  readonly leaves: readonly Leave[];
+}
+
+/** One that left the queue ungranted. */
+export interface Leave {
+  readonly id: ReservationId;
+  /** In state RELEASED. */
+  readonly figures: ReservationFigures;
+  /** What who waited for it was told. */
+  readonly refusal: Refusal;
+}
+
 /** A hold was placed. */
 export interface Granted extends EntryBase {
   readonly type: 'Granted';
@@ -223,6 +246,8 @@ export interface Alerted extends EntryBase {
 /** Every entry. */
 export type Entry =
   | Alerted
+  | Enqueued
+  | LeftQueue
   | Granted
   | Extended
   | Settled

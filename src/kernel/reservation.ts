@@ -1,11 +1,12 @@
 // A reservation: what never changes after the grant, and what each later entry replaces whole.
 import type { Account, Labels } from './budget.ts';
+import type { Alternative, CommandKey } from './command.ts';
 import type { Mode, Priority } from './enforcement.ts';
 import type { BudgetPath, ReservationId } from './names.ts';
 import type { Reason } from './refusal.ts';
 
-/** States that a reservation can be in. */
-export type ReservationState = 'ACTIVE' | 'SETTLED' | 'RELEASED' | 'EXPIRED';
+/** States that a reservation can be in. One that left the queue without a grant is RELEASED. */
+export type ReservationState = 'QUEUED' | 'ACTIVE' | 'SETTLED' | 'RELEASED' | 'EXPIRED';
 
 /** How the work ended, as its caller says. */
 export type Outcome = 'succeeded' | 'failed' | 'cancelled';
@@ -49,6 +50,33 @@ export interface Shadow {
   readonly budget: string;
 }
 
+/** What one that waits is judged with each time that room may have come, and why it waits. */
+export interface Queued {
+  /** Sequence of the entry that put it into the queue: its place among those of one class and child. */
+  readonly seq: number;
+  /** When it leaves the queue ungranted. */
+  readonly untilMs: number;
+  readonly minMicros: bigint;
+  /** As asked; undefined: as for Reserve. */
+  readonly ttlMs: number | undefined;
+  readonly tokens: number;
+  readonly toolCalls: number;
+  readonly alternatives: readonly Alternative[];
+  /** The key that its grant is remembered by. Until then it names this place. */
+  readonly key: CommandKey;
+  readonly actor: string;
+  /** Of its personal fields; undefined where it has none. Kept beside the journal, as they are. */
+  readonly salt: string | undefined;
+  /** Commitment to its personal fields; undefined where it has none. */
+  readonly commitment: string | undefined;
+  /** Why it was not granted when it came. */
+  readonly reason: Reason;
+  /** Path of the budget that the reason is about. */
+  readonly blockedBy: string;
+  /** Name of the limit that the reason is about; empty: a rate or a slot. */
+  readonly limit: string;
+}
+
 /** A reservation as decisions see it. */
 export interface Reservation {
   readonly id: ReservationId;
@@ -65,6 +93,8 @@ export interface Reservation {
   readonly alternative: string;
   /** What enforcement would have said to the grant; undefined where every budget enforces, or would have granted as much. */
   readonly shadow: Shadow | undefined;
+  /** Of one that waits, or left the queue ungranted: its accounts are then the lifetime ones of the budgets that there were. */
+  readonly queued: Queued | undefined;
   readonly holder: string;
   /** Personal; empty once erased. */
   readonly actingFor: string;
