@@ -75,6 +75,9 @@ export const NO_SHAPE: Shape = {
   closeAfterMs: undefined,
 };
 
+/** Weight of a budget that says none. */
+export const WEIGHT_DEFAULT = 1;
+
 /** What a budget is made with, by a call or from the template of the budget above it. */
 export interface BudgetTerms {
   readonly budgetKind: string;
@@ -87,6 +90,8 @@ export interface BudgetTerms {
   readonly enforcement: Enforcement;
   /** Shares of each limit's amount that are told of when spend reaches them, in percent, ascending; none: nothing is told. */
   readonly alertAt: readonly number[];
+  /** How large a part of what comes free goes to it beside its siblings, while several wait. 1 to 1,000,000. */
+  readonly weight: number;
   /** Terms of budgets right below that are made by their first granted Reserve. */
   readonly childTemplate: BudgetTerms | undefined;
 }
@@ -115,6 +120,7 @@ export interface BudgetDef {
   readonly overrun: OverrunPolicy;
   readonly enforcement: Enforcement;
   readonly alertAt: readonly number[];
+  readonly weight: number;
   readonly childTemplate: BudgetTerms | undefined;
   readonly suspended: boolean;
   readonly closed: boolean;
