@@ -3,6 +3,7 @@ import type { AlertMark } from './alert-mark.ts';
 import type { Enforcement } from './enforcement.ts';
 import type { BudgetPath } from './names.ts';
 import type { RateDef, RateInput, RateLevel } from './rate.ts';
+import type { RecentUse } from './recent-use.ts';
 import type { WindowRule } from './window.ts';
 
 /** What happens to a hold that lapses (DESIGN, promise 5). Judged by the budget that the Reserve named. */
@@ -157,6 +158,8 @@ export interface BudgetState {
   readonly openChildCount: number;
   /** When a counter of this budget moved last, by a lapse as of the lapse; its creation where none has. */
   readonly movedMs: number;
+  /** What it spent of late, as far as it was in memory; undefined: nothing. For the order of those who wait alone. */
+  readonly recent?: RecentUse | undefined;
   /** Labels; empty once erased. */
   readonly labels: Labels;
 }
