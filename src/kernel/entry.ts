@@ -82,6 +82,8 @@ export interface Leave {
 /** A hold was placed. */
 export interface Granted extends EntryBase {
   readonly type: 'Granted';
+  /** Sequence of the entry that put it into the queue; undefined where it did not wait. */
+  readonly enqueuedSeq: number | undefined;
   readonly rateMoves: readonly RateMove[];
   /** Its personal fields are those of `personal`, and not part of the journal's bytes either. */
   readonly reservation: Reservation;
