@@ -3,7 +3,7 @@
 // same batch and nothing that comes later slips in between.
 import type { Reserve } from './command.ts';
 import { allPoints, type Contended, contendedBy, nextRiseMs } from './contention.ts';
-import { admissionOf, granted, judgeReserve, type Judged } from './decide-reserve.ts';
+import { admissionOf, granted, type Judged, judgeReserve } from './decide-reserve.ts';
 import { type DecideContext, entryBase } from './decision.ts';
 import { isWorthWaiting } from './enqueue.ts';
 import type { Entry, Leave, LeftQueue } from './entry.ts';

@@ -53,11 +53,7 @@ export function decideLeaveQueue(state: TreeState, command: LeaveQueue, context:
 }
 
 /** Decides a Release of one that waits; undefined where it does not. */
-export function decideReleaseWaiting(
-  state: TreeState,
-  command: Release,
-  context: DecideContext,
-): Decision | undefined {
+export function decideReleaseWaiting(state: TreeState, command: Release, context: DecideContext): Decision | undefined {
   const reservation = state.reservation(command.id);
   return isWaiting(reservation) ? leave(state, command, reservation, command.reason, context) : undefined;
 }
@@ -115,7 +111,9 @@ function inOrder(state: TreeState, budget: BudgetPath, { nowMs, queue: { ageMs }
     const child = childAt(budget, [waiting.budget, ...waiting.also]);
     if (child === undefined) return [];
     const rank = rankOf(waiting.priority, waiting.createMs, nowMs, ageMs);
-    return [{ waiting, standing: { rank, child, seq: waiting.queued.seq, share: queue.shareOf(budget, child, nowMs) } }];
+    return [
+      { waiting, standing: { rank, child, seq: waiting.queued.seq, share: queue.shareOf(budget, child, nowMs) } },
+    ];
   });
   return all.sort((a, b) => (isAhead(a.standing, b.standing) ? -1 : 1)).map(({ waiting }) => waiting);
 }

@@ -441,7 +441,9 @@ export class WaitQueue {
   place(line: Line, { points, rank, wakeMs, claims }: Placement): void {
     const ordered = this.#mustLine(line);
     this.#unplaced.delete(ordered);
-    const kept = ordered.places.filter(({ point, child }) => child.rank === rank && points.some((each) => isSame(each, point)));
+    const kept = ordered.places.filter(
+      ({ point, child }) => child.rank === rank && points.some((each) => isSame(each, point)),
+    );
     for (const place of ordered.places.filter((each) => !kept.includes(each))) this.#leave(ordered, place);
     for (const name of points) {
       if (kept.some(({ point }) => isSame(name, point))) continue;
@@ -526,7 +528,9 @@ function isRaised(before: BudgetDef, after: BudgetDef): boolean {
   return (
     isRest &&
     limits.length === before.limits.length &&
-    limits.every((limit, at) => limit.no === before.limits[at]?.no && limit.amountMicros >= before.limits[at].amountMicros)
+    limits.every(
+      (limit, at) => limit.no === before.limits[at]?.no && limit.amountMicros >= before.limits[at].amountMicros,
+    )
   );
 }
 

@@ -1,6 +1,8 @@
 // Puts the lane's parts together: lane, writer lease, projector, reaper, clock. The only place that knows all of them.
 import { randomUUID } from 'node:crypto';
+import type { Command } from '../kernel/command.ts';
 import type { LeaderGap } from '../kernel/decide-grace.ts';
+import type { QueueContext } from '../kernel/decision.ts';
 import type { TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
 import { type Store, StoreUnavailableError } from '../store/port.ts';
@@ -34,6 +36,8 @@ export interface CoordinatorOptions {
    * IMPLAUSIBLE_FACTOR_DEFAULT.
    */
   readonly implausibleFactor?: number;
+  /** How requests wait for room. Default: QUEUE_DEFAULT. */
+  readonly queue?: Omit<QueueContext, 'isAttached'>;
   /** Whether quiet trees are looked after. Answers are the same either way. */
   readonly reaper: boolean;
   /** Where decisions read the time from. Default: the store's clock. */
@@ -71,6 +75,9 @@ export interface RunningCoordinator extends Coordinator {
 /** A unit that was mistaken is wrong by a thousand or more (micros for millis, cents for dollars of tokens). */
 export const IMPLAUSIBLE_FACTOR_DEFAULT = 1_000;
 
+/** A class higher after a minute; as many waiting on one budget as fit into a few megabytes. */
+export const QUEUE_DEFAULT: Omit<QueueContext, 'isAttached'> = { ageMs: 60_000, countMax: 10_000 };
+
 const monotonicMs = (): number => performance.now();
 
 /** What every part measures and waits by. */
@@ -105,6 +112,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     graceMs,
     calendar: createCalendar(),
     implausibleFactor: options.implausibleFactor ?? IMPLAUSIBLE_FACTOR_DEFAULT,
+    queue: options.queue ?? QUEUE_DEFAULT,
     commit: commitTo,
     log,
     epoch: () => writer.epoch,
@@ -133,7 +141,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     lane.reset();
     noteServing();
   };
-  const submit = (command: Parameters<Lane['submit']>[0]) => lane.submit(command);
+  const submit = (command: Command, signal?: AbortSignal) => lane.submit(command, signal);
   const reaper = new Reaper({ store, clock, log, submit, isLeader: () => writer.epoch !== undefined, sleep });
   const parts: Parts = { store, lane, projector, reaper, writer };
   await writer.start();

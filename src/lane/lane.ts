@@ -5,7 +5,7 @@
 import type { Answer } from '../kernel/answer.ts';
 import type { Command } from '../kernel/command.ts';
 import type { Entry } from '../kernel/entry.ts';
-import type { TreeId } from '../kernel/names.ts';
+import type { ReservationId, TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
 import { StoreTimeoutError, StoreUnavailableError } from '../store/port.ts';
 import { Appender } from './appender.ts';
@@ -25,6 +25,7 @@ import { refuseAll } from './refuse-all.ts';
 import { type Failure, rejectAll } from './reject-all.ts';
 import { shedFor } from './shed-for.ts';
 import { TreeCache } from './tree-cache.ts';
+import { WaitingRoom } from './waiting-room.ts';
 
 /**
  * Commands in one transaction. While one is committed the next one's commands come in and the answers of the last go out:
@@ -65,6 +66,7 @@ export class Lane {
   readonly #searches: KeySearch;
   readonly #appender: Appender;
   readonly #pipeline: Pipeline;
+  readonly #room: WaitingRoom;
   readonly #observer: LaneObserver;
   readonly #batchCountMax: number;
   #sharedUntilMs = Number.NEGATIVE_INFINITY;
@@ -84,6 +86,13 @@ export class Lane {
     this.#quarantines = new Quarantines(deps);
     this.#appender = new Appender(deps);
     this.#batchCountMax = deps.batchCountMax ?? BATCH_COUNT_MAX;
+    this.#room = new WaitingRoom({
+      nowMs: () => deps.clock.nowMs(),
+      submit: (command) => this.submit(command),
+      observer: this.#observer,
+      log: deps.log,
+    });
+    const room = this.#room;
     const putBack = (treeId: TreeId, items: readonly Submitted[]): void => this.#putBack(treeId, items);
     const outcomes = new Outcomes({
       deps,
@@ -91,6 +100,7 @@ export class Lane {
       putBack,
       cache: this.cache,
       searches: this.#searches,
+      room,
       reset: () => this.reset(),
       takeAll: () => this.#takeAll(),
     });
@@ -99,6 +109,7 @@ export class Lane {
       observer: this.#observer,
       appender: this.#appender,
       outcomes,
+      room,
       decide: (items) => this.#decide(this.#withoutLate(items, deps.monotonicMs())),
       putBack,
       // Twice: the answers of the batch before go out first, and what their callers send next is read.
@@ -109,6 +120,11 @@ export class Lane {
   /** Commands that were let in and are not answered yet, those of the one or two batches in flight left out. */
   get depth(): number {
     return this.#queue.count + this.#alone.length + this.cache.parkedCount + this.#searches.parkedCount;
+  }
+
+  /** Callers whose Reserves wait in the queues of their trees. */
+  get waitingCount(): number {
+    return this.#room.count;
   }
 
   /** Whether the last try to reach the store failed. */
@@ -122,7 +138,7 @@ export class Lane {
   }
 
   /** See Coordinator.submit. */
-  submit(command: Command): Promise<Answer> {
+  submit(command: Command, signal?: AbortSignal): Promise<Answer> {
     const sheddable = isSheddable(command);
     const refusal = this.#refusalAtTheDoor(command) ?? this.#makeRoomFor(command, sheddable);
     if (refusal !== undefined) {
@@ -141,6 +157,7 @@ export class Lane {
         attempts: 0,
         searchedFor: undefined,
         sinceMs: this.#deps.monotonicMs(),
+        signal: command.kind === 'Reserve' && command.waitMs > 0 ? signal : undefined,
       });
       this.#wake();
     });
@@ -149,8 +166,10 @@ export class Lane {
   /** Refuses everything new and resolves when what was let in is answered. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#room.refuseAll(refusals.stopping());
     const running = this.#state === 'running' || this.depth > 0;
     if (running) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    this.#room.refuseAll(refusals.stopping());
     this.#appender.stop();
   }
 
@@ -158,6 +177,7 @@ export class Lane {
   reset(): void {
     this.cache.reset();
     this.#quarantines.clear();
+    this.#room.refuseAll(refusals.notLeader(this.#deps.leaderAddress()));
   }
 
   #refusalAtTheDoor(command: Command): Refusal | undefined {
@@ -290,11 +310,13 @@ export class Lane {
         commit: this.#deps.commit,
         calendar: this.#deps.calendar,
         implausibleFactor: this.#deps.implausibleFactor,
+        queue: { ...this.#deps.queue, isAttached: (id: ReservationId) => this.#room.isAttached(treeId, id) },
         gap: this.#deps.gap?.(),
       };
       try {
         const batch = decideTree(tree, own, context);
         this.#setAside(batch);
+        for (const { item, id } of batch.waiting) this.#room.enter(item, id);
         for (const { item, error } of batch.failed) failures.push({ treeId, items: [item], error });
         batches.push(batch);
         this.cache.loadLeasesAhead(treeId, context.nowMs);
@@ -337,6 +359,7 @@ export class Lane {
   /** Puts a tree out of service, and writes that down: its records do not agree. */
   quarantine(treeId: TreeId, why: string, error: unknown): void {
     this.cache.drop(treeId);
+    this.#room.refuseTree(treeId, refusals.treeQuarantined(treeId, why));
     this.#quarantines.add(treeId, why, error);
   }
 

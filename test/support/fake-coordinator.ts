@@ -56,6 +56,7 @@ export function fakeReservation(id: string, changes: Partial<Reservation> = {}):
     priority: 'normal',
     alternative: '',
     shadow: undefined,
+    queued: undefined,
     holder: '',
     actingFor: '',
     labels: [],
@@ -145,6 +146,7 @@ export function succeed(command: Command): Answer {
     case 'Extend':
     case 'Settle':
     case 'Release':
+    case 'LeaveQueue':
     case 'GetReservation':
       return reservationShown(command.treeId, fakeReservation(command.id));
     case 'Expire':
