@@ -7,6 +7,7 @@ import { granted, KernelDriver, refused } from '../../support/kernel-driver.ts';
 
 let driver: KernelDriver;
 let seen: number;
+let keyCount = 0;
 
 beforeEach(() => {
   driver = new KernelDriver();
@@ -23,7 +24,7 @@ interface Asking {
 
 /** Has a request wait and returns its id. */
 function wait(budget: string, max: number, options: Asking = {}): string {
-  const answer = driver.run(driver.make.reserve(budget, max, { waitMs: 60_000, ...options }));
+  const answer = driver.run(driver.make.reserve(budget, max, { waitMs: 60_000, key: `w${++keyCount}`, ...options }));
   if (answer.kind !== 'queued')
     throw new Error(`does not wait: ${answer.kind === 'refusal' ? answer.message : answer.kind}`);
   return answer.id;
@@ -73,7 +74,7 @@ describe('waiting for room', () => {
   test('a request that fits does not wait, and a dry run never does', () => {
     driver.run(driver.make.create('t', { limits: 100 }));
     expect(driver.run(driver.make.reserve('t', 100, { waitMs: 1 })).kind).toBe('reservation');
-    const dry = driver.run(driver.make.reserve('t', 1, { waitMs: 60_000, dryRun: true, key: 'none' }));
+    const dry = driver.run(driver.make.reserve('t', 1, { waitMs: 60_000, dryRun: true }));
     expect(refused(dry)).toMatchObject({ reason: 'CAPACITY_HELD' });
   });
 
@@ -225,7 +226,7 @@ describe('the order', () => {
     driver.run(driver.make.create('t/b', { limits: 500 }));
     const a = driver.hold('t/a', 10);
     const waiting = wait('t/a', 10);
-    expect(driver.run(driver.make.reserve('t/b', 10, { waitMs: 60_000 })).kind).toBe('reservation');
+    expect(driver.run(driver.make.reserve('t/b', 10, { waitMs: 60_000, key: 'b' })).kind).toBe('reservation');
     expect(refused(driver.run(driver.make.reserve('t/a', 1)))).toMatchObject({
       reason: 'CAPACITY_HELD',
       budget: 't/a',
@@ -392,7 +393,7 @@ describe('keys and bounds', () => {
     driver.hold('t', 100);
     wait('t/a', 1);
     wait('t', 1);
-    const full = refused(driver.run(driver.make.reserve('t/a', 1, { waitMs: 60_000 })));
+    const full = refused(driver.run(driver.make.reserve('t/a', 1, { waitMs: 60_000, key: 'full' })));
     expect(full).toMatchObject({ reason: 'QUEUE_FULL', budget: 't', retryAfterMs: 1_000 });
   });
 
