@@ -49,6 +49,12 @@ function applyRecords(state: TreeState, entry: Entry): void {
     case 'Alerted':
       state.markAlerts(entry.alerts);
       return;
+    case 'Enqueued':
+      state.putReservation(entry.reservation);
+      return;
+    case 'LeftQueue':
+      for (const { id, figures } of entry.leaves) replaceFigures(state, id, figures, undefined);
+      return;
     case 'Refused':
       return;
     default: {

@@ -39,6 +39,7 @@ export function newDef(fresh: NewBudget, terms: BudgetTerms, nowMs: number, cale
     overrun: terms.overrun,
     enforcement: terms.enforcement,
     alertAt: terms.alertAt,
+    weight: terms.weight,
     childTemplate: terms.childTemplate,
     suspended: false,
     closed: false,

@@ -3,6 +3,7 @@ import type { AlertMark } from './alert-mark.ts';
 import type { Enforcement } from './enforcement.ts';
 import type { BudgetPath } from './names.ts';
 import type { RateDef, RateInput, RateLevel } from './rate.ts';
+import type { RecentUse } from './recent-use.ts';
 import type { WindowRule } from './window.ts';
 
 /** What happens to a hold that lapses (DESIGN, promise 5). Judged by the budget that the Reserve named. */
@@ -75,6 +76,9 @@ export const NO_SHAPE: Shape = {
   closeAfterMs: undefined,
 };
 
+/** Weight of a budget that says none. */
+export const WEIGHT_DEFAULT = 1;
+
 /** What a budget is made with, by a call or from the template of the budget above it. */
 export interface BudgetTerms {
   readonly budgetKind: string;
@@ -87,6 +91,8 @@ export interface BudgetTerms {
   readonly enforcement: Enforcement;
   /** Shares of each limit's amount that are told of when spend reaches them, in percent, ascending; none: nothing is told. */
   readonly alertAt: readonly number[];
+  /** How large a part of what comes free goes to it beside its siblings, while several wait. 1 to 1,000,000. */
+  readonly weight: number;
   /** Terms of budgets right below that are made by their first granted Reserve. */
   readonly childTemplate: BudgetTerms | undefined;
 }
@@ -115,6 +121,7 @@ export interface BudgetDef {
   readonly overrun: OverrunPolicy;
   readonly enforcement: Enforcement;
   readonly alertAt: readonly number[];
+  readonly weight: number;
   readonly childTemplate: BudgetTerms | undefined;
   readonly suspended: boolean;
   readonly closed: boolean;
@@ -151,6 +158,8 @@ export interface BudgetState {
   readonly openChildCount: number;
   /** When a counter of this budget moved last, by a lapse as of the lapse; its creation where none has. */
   readonly movedMs: number;
+  /** What it spent of late, as far as it was in memory; undefined: nothing. For the order of those who wait alone. */
+  readonly recent?: RecentUse | undefined;
   /** Labels; empty once erased. */
   readonly labels: Labels;
 }

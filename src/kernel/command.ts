@@ -135,6 +135,7 @@ export interface UpdateBudget extends CommandBase {
   readonly overrun: OverrunPolicy | undefined;
   readonly enforcement: Partial<Enforcement>;
   readonly alertAt: readonly number[] | undefined;
+  readonly weight: number | undefined;
   readonly childTemplate: { readonly to: BudgetTerms | undefined } | undefined;
   /** What windows that this edit brings have to start from; the lane reads it where `neededHistory` asks for it. */
   readonly history: WindowHistory | undefined;

@@ -93,6 +93,7 @@ export function decideUpdate(state: TreeState, command: UpdateBudget, context: D
     overrun: command.overrun ?? before.overrun,
     enforcement: { ...before.enforcement, ...command.enforcement },
     alertAt: command.alertAt ?? before.alertAt,
+    weight: command.weight ?? before.weight,
     childTemplate,
     revision: before.revision + 1,
     updateMs: context.nowMs,

@@ -1,6 +1,7 @@
 // Extend: adds to a live hold. Judged against the reservation's own periods; takes no rate token and no place.
 import { effectsOf, reservationCharge } from './charge.ts';
 import type { Extend } from './command.ts';
+import { NOT_BEHIND } from './contention.ts';
 import { grantable } from './decide-reserve.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse, revisionsOf } from './decision.ts';
 import { binds } from './enforcement.ts';
@@ -37,6 +38,7 @@ export function decideExtend(state: TreeState, command: Extend, context: DecideC
     ownHeldMicros: before.heldMicros,
     rates: [],
     entering: [],
+    behind: NOT_BEHIND,
   };
   const refusal =
     leaseRefusal(state, reservation, nowMs) ??

@@ -2,6 +2,8 @@
 import type { BudgetState, Labels } from './budget.ts';
 import { effectsOf } from './charge.ts';
 import type { Reserve } from './command.ts';
+import { type Asked, type Behind, behindOf } from './contention.ts';
+import { enqueued, queueFullRefusal, waits } from './enqueue.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse, revisionsOf } from './decision.ts';
 import { asEnforced, binds, isSpecial } from './enforcement.ts';
 import type { BudgetChange, Entry } from './entry.ts';
@@ -10,7 +12,7 @@ import { invariant } from './invariant.ts';
 import { atLeastZero, minMicros as least } from './money.ts';
 import type { Refusal } from './refusal.ts';
 import { type RateRoom, rateMoves, rateRooms } from './refuse-rate.ts';
-import { admissionRefusal, reserveShapeRefusal } from './refuse-reserve.ts';
+import { type Admission, admissionRefusal, reserveShapeRefusal } from './refuse-reserve.ts';
 import { largestMicros, leaseMs } from './refuse-shape.ts';
 import { closedRefusal, suspendedRefusal } from './refuse-state.ts';
 import { type RequestedCharge, requestedCharge } from './requested-charge.ts';
@@ -20,23 +22,44 @@ import type { TreeState } from './tree-state.ts';
 // One for all: most reservations have none.
 const NO_LABELS: Labels = [];
 
+/** What a Reserve comes to as things stand. */
+export interface Judged {
+  readonly charge: RequestedCharge;
+  readonly outcome: Grant | Refusal;
+  /** What it asks that others may wait for. */
+  readonly asked: Asked;
+  readonly behind: Behind;
+}
+
 /**
- * Decides a Reserve: existence, suspended, closed, shape, never fits, rates, concurrency, money. Where there is no money, and the
- * budget that has none says so, the first of the alternatives that fits is granted instead.
+ * Judges a Reserve: existence, suspended, closed, shape, never fits, rates, concurrency, money. Where there is no money, and the
+ * budget that has none says so, the first of the alternatives that fits is granted instead. Who waits and comes first leaves
+ * nothing to it.
  */
-export function decideReserve(state: TreeState, command: Reserve, context: DecideContext): Decision {
+export function judgeReserve(state: TreeState, command: Reserve, context: DecideContext): Judged | Refusal {
   const charge = requestedCharge(state, command, context);
-  if ('reason' in charge) return answerOnly(charge);
-  const asked = admit(charge, command, context);
-  if (asked.kind === 'grant') return granted(state, command, context, charge, asked);
-  if (degrades(charge, asked)) {
+  if ('reason' in charge) return charge;
+  const asked = askedOf(charge, command, context);
+  const behind = behindOf(state, asked, command, context);
+  const outcome = admit(asked, behind, command, context);
+  if (outcome.kind === 'refusal' && degrades(charge, outcome)) {
     for (const { label, maxMicros } of command.alternatives) {
-      const cheaper = { ...command, maxMicros, minMicros: maxMicros };
-      const outcome = admit(charge, cheaper, context);
-      if (outcome.kind === 'grant') return granted(state, cheaper, context, charge, { ...outcome, alternative: label });
+      const cheaper = admit(asked, behind, { ...command, maxMicros, minMicros: maxMicros }, context);
+      if (cheaper.kind === 'grant') return { charge, asked, behind, outcome: { ...cheaper, alternative: label } };
     }
   }
-  return refuse(state, command, context, asked, {
+  return { charge, asked, behind, outcome };
+}
+
+/** Decides a Reserve: granted, refused, or put into the queue where it says that it waits. */
+export function decideReserve(state: TreeState, command: Reserve, context: DecideContext): Decision {
+  const judged = judgeReserve(state, command, context);
+  if ('kind' in judged) return answerOnly(judged);
+  const { charge, outcome } = judged;
+  if (outcome.kind === 'grant') return granted(state, command, context, charge, outcome);
+  const refusal = waits(command, outcome) ? queueFullRefusal(state, charge, command, context) : outcome;
+  if (refusal === undefined) return enqueued(state, command, context, charge, outcome);
+  return refuse(state, command, context, refusal, {
     budget: command.budget,
     maxMicros: command.maxMicros,
     minMicros: command.minMicros,
@@ -54,8 +77,11 @@ function degrades({ budgets }: RequestedCharge, { reason, budget, limit }: Refus
 }
 
 /** What can be granted, and what goes with it. */
-interface Grant {
+export interface Grant {
   readonly kind: 'grant';
+  /** What was asked for at the most: less than the command says where it is an alternative. */
+  readonly maxMicros: bigint;
+  readonly minMicros: bigint;
   readonly grantedMicros: bigint;
   readonly binding: LimitRoom | undefined;
   readonly rates: readonly RateRoom[];
@@ -63,76 +89,107 @@ interface Grant {
   readonly alternative: string;
 }
 
-function admit(charge: RequestedCharge, command: Reserve, context: DecideContext): Grant | Refusal {
+interface AskedCharge extends Asked {
+  readonly charge: RequestedCharge;
+  /** Every rate that is used, also of budgets that do not bind. */
+  readonly allRates: readonly RateRoom[];
+}
+
+function askedOf(charge: RequestedCharge, command: Reserve, { nowMs }: DecideContext): AskedCharge {
+  const { budgets } = charge;
+  const use = { requests: 1, tokens: command.tokens, toolCalls: command.toolCalls };
+  const allRates = rateRooms(budgets, use, nowMs);
+  if (!isSpecial(budgets)) return { charge, judging: budgets, rates: allRates, allRates };
+  const judging = budgets.filter(binds);
+  return { charge, judging, rates: allRates.filter(({ budget }) => judging.includes(budget)), allRates };
+}
+
+function admit(asked: AskedCharge, behind: Behind, command: Reserve, context: DecideContext): Grant | Refusal {
+  const { charge, judging } = asked;
   const { budgets } = charge;
   const { nowMs } = context;
-  const isPlain = !isSpecial(budgets);
   const binding = tightest(charge, nowMs);
   const counterRoom = counterRoomMicros(charge, nowMs);
-  const use = { requests: 1, tokens: command.tokens, toolCalls: command.toolCalls };
-  const rates = rateRooms(budgets, use, nowMs);
-  const admittedMicros = admitted(charge, binding, command.priority, nowMs);
-  const judging = isPlain ? budgets : budgets.filter(binds);
-  const refusal =
-    suspendedRefusal(budgets) ??
-    closedRefusal(budgets) ??
-    judge({ charge, judging, rates, admittedMicros, counterRoom }, command, context);
+  const admittedMicros = notBehind(admitted(charge, binding, command.priority, nowMs), behind);
+  const standing = { ...asked, admittedMicros, counterRoom, behind };
+  const refusal = suspendedRefusal(budgets) ?? closedRefusal(budgets) ?? judge(standing, command, context);
   if (refusal !== undefined) return refusal;
-  const largest = largestMicros(judging);
   return {
     kind: 'grant',
-    grantedMicros: least(grantable(command.maxMicros, admittedMicros, counterRoom), largest),
+    maxMicros: command.maxMicros,
+    minMicros: command.minMicros,
+    grantedMicros: least(grantable(command.maxMicros, admittedMicros, counterRoom), largestMicros(judging)),
     binding,
-    rates,
-    shadow: isPlain ? undefined : shadowOf({ charge, judging, rates, admittedMicros, counterRoom }, command, context),
+    rates: asked.allRates,
+    shadow: judging === budgets ? undefined : shadowOf(standing, command, context),
     alternative: '',
   };
 }
 
-interface Standing {
+// What somebody waits for who comes first is not there.
+function notBehind(admittedMicros: bigint | undefined, { points }: Behind): bigint | undefined {
+  for (const { kind } of points) {
+    if (kind === 'limit') return admittedMicros === undefined ? 0n : least(admittedMicros, 0n);
+  }
+  return admittedMicros;
+}
+
+interface Standing extends Asked {
   readonly charge: RequestedCharge;
-  /** Budgets whose bounds bind. */
-  readonly judging: readonly BudgetState[];
-  readonly rates: readonly RateRoom[];
   readonly admittedMicros: bigint | undefined;
   readonly counterRoom: bigint;
+  readonly behind: Behind;
 }
 
 function judge(standing: Standing, command: Reserve, context: DecideContext): Refusal | undefined {
-  const { charge, judging, rates, admittedMicros, counterRoom } = standing;
-  const admission = {
+  const { charge, judging } = standing;
+  return (
+    reserveShapeRefusal({ ...charge, budgets: judging }, command) ??
+    admissionRefusal(admissionOf(standing, command), context)
+  );
+}
+
+/** What a Reserve asks of the limits, rates and slots. */
+export function admissionOf(
+  { charge, judging, rates, admittedMicros, counterRoom, behind }: Standing,
+  { priority, minMicros }: Pick<Reserve, 'priority' | 'minMicros'>,
+): Admission {
+  return {
     charge,
     admittedMicros,
-    priority: command.priority,
+    priority,
     counterRoomMicros: counterRoom,
-    minMicros: command.minMicros,
+    minMicros,
     ownHeldMicros: undefined,
-    rates: judging === charge.budgets ? rates : rates.filter(({ budget }) => judging.includes(budget)),
+    rates,
     entering: judging,
+    behind,
   };
-  return reserveShapeRefusal({ ...charge, budgets: judging }, command) ?? admissionRefusal(admission, context);
 }
 
 // The same judgement with every budget enforcing.
 function shadowOf(standing: Standing, command: Reserve, context: DecideContext): Shadow | undefined {
-  const { charge, counterRoom } = standing;
+  const { charge } = standing;
   const judging = asEnforced(charge.budgets);
   const enforced = { ...charge, budgets: judging };
   const use = { requests: 1, tokens: command.tokens, toolCalls: command.toolCalls };
   const rates = rateRooms(judging, use, context.nowMs);
-  const admittedMicros = admitted(enforced, tightest(enforced, context.nowMs), command.priority, context.nowMs);
-  const refusal = judge({ charge: enforced, judging, rates, admittedMicros, counterRoom }, command, context);
+  const { priority } = command;
+  const room = admitted(enforced, tightest(enforced, context.nowMs), priority, context.nowMs);
+  const admittedMicros = notBehind(room, standing.behind);
+  const refusal = judge({ ...standing, charge: enforced, judging, rates, admittedMicros }, command, context);
   if (refusal === undefined) return undefined;
   const mode = charge.budgets.find(({ def }) => def.path === refusal.budget)?.def.enforcement.mode ?? 'enforce';
   return { mode, reason: refusal.reason, budget: refusal.budget ?? '' };
 }
 
-function granted(
+/** The grant, with the budgets that it makes. One that waited is granted under the id that it waited with. */
+export function granted(
   state: TreeState,
   command: Reserve,
   context: DecideContext,
   charge: RequestedCharge,
-  { grantedMicros, binding, rates, shadow, alternative }: Grant,
+  { maxMicros, minMicros, grantedMicros, binding, rates, shadow, alternative }: Grant,
 ): Decision {
   const { named, accounts } = charge;
   const headroom = headroomAfter(charge, context.nowMs, binding, grantedMicros);
@@ -147,10 +204,11 @@ function granted(
     priority: command.priority,
     alternative,
     shadow,
+    queued: undefined,
     holder: command.holder,
     actingFor: command.personal?.actingFor ?? '',
     labels: command.personal?.labels ?? NO_LABELS,
-    figures: newFigures(command.maxMicros, leaseMs(charge.budgets, command.ttlMs), context, grantedMicros),
+    figures: newFigures(maxMicros, leaseMs(charge.budgets, command.ttlMs), context, grantedMicros),
   };
   const answer = {
     kind: 'reservation',
@@ -161,7 +219,8 @@ function granted(
     dryRun: command.dryRun,
   } as const;
   if (command.dryRun) return answerOnly(answer);
-  invariant(state.reservation(command.id) === undefined, `id ${command.id} of a new reservation is taken`);
+  const before = state.reservation(command.id)?.figures.state;
+  invariant(before === undefined || before === 'QUEUED', `id ${command.id} of a new reservation is taken`);
   const movement = { heldMicros: grantedMicros, settledMicros: 0n, overrunMicros: 0n, active: 1 };
   const made = charge.made.map((def, index) => createdEntry(state, command, context, def, index));
   const base = entryBase(state, command, context);
@@ -170,7 +229,7 @@ function granted(
     seq: base.seq + made.length,
     type: 'Granted',
     reservation,
-    minMicros: command.minMicros,
+    minMicros,
     revisions: revisionsOf(charge.budgets),
     headroom,
     effects: effectsOf(charge, movement, context.nowMs),

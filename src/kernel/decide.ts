@@ -1,12 +1,14 @@
 // The kernel's one entrance: a command becomes an answer and journal entries. Pure: the same state, command and context
 // give the same decision, and nothing is changed by deciding.
 
+import type { Answer } from './answer.ts';
 import type { Command } from './command.ts';
 import { decideCloseIdle, decideCreate, decideSwitch, decideTopUp, decideUpdate } from './decide-budget.ts';
 import { decideExtend } from './decide-extend.ts';
 import { decideExpire, decideRenew } from './decide-lease.ts';
 import { decideReserve } from './decide-reserve.ts';
 import { decideRelease, decideSettle } from './decide-settle.ts';
+import { decideLeaveQueue, decideReleaseWaiting, joinQueue, readQueue, readWaiting } from './decide-waiting.ts';
 import { answerOnly, type DecideContext, type Decision } from './decision.ts';
 import { invariant } from './invariant.ts';
 import { readBudget, readReservation } from './read.ts';
@@ -21,8 +23,12 @@ import type { TreeState } from './tree-state.ts';
 export function decide(state: TreeState, command: Command, context: DecideContext): Decision {
   invariant(command.treeId === state.treeId, 'a command goes to its own tree');
   invariant(context.nowMs >= state.position.atMs, 'time does not go back behind the last entry');
-  const repeat = replay(state, command, context);
+  const repeat = replay(state, command, context) ?? joins(state, command, context);
   return repeat === undefined ? decideFresh(state, command, context) : answerOnly(repeat);
+}
+
+function joins(state: TreeState, command: Command, context: DecideContext): Answer | undefined {
+  return command.kind === 'Reserve' && state.queue !== undefined ? joinQueue(state, command, context) : undefined;
 }
 
 function decideFresh(state: TreeState, command: Command, context: DecideContext): Decision {
@@ -34,7 +40,9 @@ function decideFresh(state: TreeState, command: Command, context: DecideContext)
     case 'Settle':
       return decideSettle(state, command, context);
     case 'Release':
-      return decideRelease(state, command, context);
+      return decideReleaseWaiting(state, command, context) ?? decideRelease(state, command, context);
+    case 'LeaveQueue':
+      return decideLeaveQueue(state, command, context);
     case 'Renew':
       return decideRenew(state, command, context);
     case 'Expire':
@@ -57,12 +65,16 @@ function decideFresh(state: TreeState, command: Command, context: DecideContext)
         budget === undefined ? budgetNotFound(command.budget) : readBudget(state, budget, context, false),
       );
     }
+    case 'GetQueue':
+      return answerOnly(readQueue(state, command, context));
     case 'GetReservation': {
       const reservation = state.reservation(command.id);
+      const waiting = state.queue?.byId(command.id);
+      if (reservation === undefined) return answerOnly(reservationNotFound(state, command.id));
       return answerOnly(
-        reservation === undefined
-          ? reservationNotFound(state, command.id)
-          : readReservation(state, reservation, context, false),
+        waiting === undefined
+          ? readReservation(state, reservation, context, false)
+          : readWaiting(state, waiting, context),
       );
     }
   }

@@ -5,6 +5,7 @@ import type { Account, BudgetState, Counter } from './budget.ts';
 import type { Alert, Effect } from './entry.ts';
 import { invariant } from './invariant.ts';
 import type { RateLevel } from './rate.ts';
+import { NO_USE, useAfter } from './recent-use.ts';
 import { moveStep, type StepMove } from './rolling-spend.ts';
 import { oldestStep, rollingRuleOf } from './window.ts';
 
@@ -35,6 +36,8 @@ export function moveLifetime(budget: MovingBudget, effect: Effect, atMs: number)
   budget.activeCount += effect.active;
   invariant(budget.activeCount >= 0, `the live reservations of ${budget.def.path} below 0`);
   if (atMs > budget.movedMs) budget.movedMs = atMs;
+  const spentMicros = effect.settledMicros + effect.overrunMicros;
+  if (spentMicros !== 0n) budget.recent = useAfter(budget.recent ?? NO_USE, spentMicros, atMs);
 }
 
 /** Moves the number of children that are not closed. */

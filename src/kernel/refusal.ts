@@ -56,7 +56,7 @@ export interface FailingRate {
 }
 
 /** Bounds on form that counts and lengths can fail, as the contract names them. */
-export type BoundName = 'max_lease' | 'max_renewals' | 'max_active' | 'max_children' | 'max_depth';
+export type BoundName = 'queue_length' | 'max_lease' | 'max_renewals' | 'max_active' | 'max_children' | 'max_depth';
 
 /** A count or a length that fails a request: most that is allowed, and what was asked for or is there. */
 export interface FailingBound {
@@ -108,6 +108,7 @@ const NEVER_REMEMBERED: ReadonlySet<Reason> = new Set<Reason>([
   'BUDGET_EXISTS',
   'IDEMPOTENCY_KEY_REUSED',
   'BUDGET_SUSPENDED',
+  'NOT_ACTIVE',
   'ETAG_MISMATCH',
   'OVERLOADED',
   'CONTENTION',

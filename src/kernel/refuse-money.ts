@@ -25,11 +25,13 @@ export interface Ask {
   readonly ownHeldMicros: bigint | undefined;
   readonly nowMs: number;
   readonly calendar: Calendar;
+  /** Limits for which somebody waits who comes first: nothing of them is available to it. Default: none. */
+  readonly isBehind?: (room: LimitRoom) => boolean;
 }
 
 /** Limits that admit less than the least that is asked for, nearest the root first. */
-export function failingRooms(rooms: readonly LimitRoom[], { minMicros, priority }: Ask): LimitRoom[] {
-  return rooms.filter((room) => atLeastZero(admissibleMicros(room, priority)) < minMicros);
+export function failingRooms(rooms: readonly LimitRoom[], ask: Ask): LimitRoom[] {
+  return rooms.filter((room) => availableTo(room, ask) < ask.minMicros);
 }
 
 /** EXCEEDS_LIMIT where the least asked for is above a whole amount; undefined where it is not. */
@@ -56,15 +58,27 @@ export function moneyRefusal(failing: readonly LimitRoom[], ask: Ask): Refusal |
   const byItself = failing.some((room) => unspent(room) - ownHeldMicros < minMicros);
   const why = byItself
     ? 'it would fit but for live holds, its own among them'
-    : 'it would fit but for what is held or kept';
+    : ask.isBehind?.(named as LimitRoom) === true
+      ? 'somebody waits for it who comes first'
+      : 'it would fit but for what is held or kept';
   return refusalOf('CAPACITY_HELD', why, named, failing, ask);
 }
 
 /** How long until waiting may have made room under a failing limit, in milliseconds; undefined: waiting does not help. */
 export function recoveryMs(room: LimitRoom, ask: Ask): number | undefined {
+  return isHeldBack(room, ask) ? HELD_RETRY_MS : timedRecoveryMs(room, ask);
+}
+
+// Holds alone, or who comes first, are in the way: what they end with nobody can foretell.
+function isHeldBack(room: LimitRoom, { minMicros, priority, ownHeldMicros = 0n }: Ask): boolean {
+  return room.unspentMicros + leewayMicros(room.budget, priority) - ownHeldMicros >= minMicros;
+}
+
+/** The same where time alone makes the room: until a window turns or lets go of what was spent. Undefined where it does not. */
+export function timedRecoveryMs(room: LimitRoom, ask: Ask): number | undefined {
+  if (isHeldBack(room, ask)) return undefined;
   const { minMicros, priority, ownHeldMicros = 0n, nowMs, calendar } = ask;
   const leeway = leewayMicros(room.budget, priority);
-  if (room.unspentMicros + leeway - ownHeldMicros >= minMicros) return HELD_RETRY_MS;
   const window = room.budget.def.windows.find(({ no }) => no === room.limit.windowNo);
   const isNew = ask.ownHeldMicros === undefined;
   switch (window?.rule.kind) {
@@ -124,8 +138,8 @@ export function refusalOf(
 }
 
 /** What a limit has for a request. */
-function availableTo(room: LimitRoom, { priority }: Ask): bigint {
-  return atLeastZero(admissibleMicros(room, priority));
+function availableTo(room: LimitRoom, { priority, isBehind }: Ask): bigint {
+  return isBehind?.(room) === true ? 0n : atLeastZero(admissibleMicros(room, priority));
 }
 
 function failingLimit(room: LimitRoom, ask: Ask): FailingLimit {

@@ -2,12 +2,21 @@
 // RetryInfo goes with a refusal only where everything that fails, whatever its reason, can recover by waiting.
 import type { BudgetState } from './budget.ts';
 import type { Charge } from './charge.ts';
+import { type Behind, isBehindAt, NOT_BEHIND } from './contention.ts';
 import type { DecideContext } from './decision.ts';
 import type { Priority } from './enforcement.ts';
 import { limitRooms } from './headroom.ts';
 import { atLeastZero } from './money.ts';
 import type { Refusal } from './refusal.ts';
-import { type Ask, failingRooms, moneyRefusal, neverFitsRefusal, overflowRefusal, recoveryMs } from './refuse-money.ts';
+import {
+  type Ask,
+  failingRooms,
+  HELD_RETRY_MS,
+  moneyRefusal,
+  neverFitsRefusal,
+  overflowRefusal,
+  recoveryMs,
+} from './refuse-money.ts';
 import {
   aboveBurstRefusal,
   concurrencyRefusal,
@@ -68,32 +77,54 @@ export interface Admission {
   readonly rates: readonly RateRoom[];
   /** Budgets whose slots and fixed ranges it has to pass: none for an Extend, which is in already. */
   readonly entering: readonly BudgetState[];
+  /** Who waits and comes first: nobody for an Extend. */
+  readonly behind: Behind;
+}
+
+/** What an admission asks of the limits. */
+export function askOf(admission: Admission, context: DecideContext): Ask {
+  const { minMicros, priority, ownHeldMicros, behind } = admission;
+  const ask = { minMicros, priority, ownHeldMicros, nowMs: context.nowMs, calendar: context.calendar };
+  return behind === NOT_BEHIND ? ask : { ...ask, isBehind: (room) => isBehindAt(behind, room) };
 }
 
 /** Fixed ranges, never fits, rates, concurrency, money; undefined where it fits. */
 export function admissionRefusal(admission: Admission, context: DecideContext): Refusal | undefined {
-  const { charge, admittedMicros, minMicros, priority, rates, entering } = admission;
+  const { charge, admittedMicros, minMicros, rates, entering } = admission;
   const closed = windowRefusal(entering, context.nowMs);
   // Where the tightest limit has room all of them have: the usual case looks no further.
   const fits = admittedMicros === undefined || atLeastZero(admittedMicros) >= minMicros;
   const rateFailing = rates.length === 0 ? rates : rates.filter(rateFails);
   const full = fullBudgets(entering);
-  if (closed === undefined && fits && rateFailing.length === 0 && full.length === 0) return overflow(admission);
-  const ask: Ask = { minMicros, priority, ownHeldMicros: admission.ownHeldMicros, ...context };
+  const behind = behindRefusal(admission);
+  if (closed === undefined && fits && rateFailing.length === 0 && full.length === 0 && behind === undefined)
+    return overflow(admission);
+  const ask = askOf(admission, context);
   const failing = fits ? [] : failingRooms(limitRooms(charge, context.nowMs), ask);
   const never = neverFitsRefusal(failing, ask) ?? aboveBurstRefusal(rates) ?? (fits ? overflow(admission) : undefined);
   if (never !== undefined) return closed ?? never;
-  const refusal = closed ?? rateLimitedRefusal(rateFailing) ?? concurrencyRefusal(full) ?? moneyRefusal(failing, ask);
+  const refusal =
+    closed ?? rateLimitedRefusal(rateFailing) ?? concurrencyRefusal(full) ?? moneyRefusal(failing, ask) ?? behind;
   const waits = [
     rangesWaitMs(entering, context.nowMs),
     ...rateFailing.map(waitMs),
     ...full.map(slotWaitMs),
     ...failing.map((room) => recoveryMs(room, ask)),
+    ...(behind === undefined ? [] : [HELD_RETRY_MS]),
   ];
   const retried = refusal && withRetry(refusal, waits);
   // Whatever comes back, it is of no use once a range is over.
   const waitedMs = context.nowMs + (retried?.retryAfterMs ?? 0);
   return windowRefusal(entering, waitedMs) === undefined ? retried : refusal;
+}
+
+// Where somebody waits for a rate or a slot and comes first. Of a limit there is nothing then, and it says so itself.
+function behindRefusal({ behind: { points } }: Admission): Refusal | undefined {
+  const point = points.find(({ kind }) => kind !== 'limit');
+  if (point === undefined) return undefined;
+  const what = point.kind === 'rate' ? 'a rate' : 'a slot';
+  const message = `somebody waits for ${what} of ${point.budget} who comes first`;
+  return { kind: 'refusal', reason: 'CAPACITY_HELD', message, budget: point.budget };
 }
 
 /** A refusal with RetryInfo where every wait is known: until the last of them. */

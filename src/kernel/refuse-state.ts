@@ -41,12 +41,13 @@ export function closedRefusal(chain: readonly BudgetState[]): Refusal | undefine
 }
 
 const ENDED_REASONS = {
+  QUEUED: 'NOT_ACTIVE',
   SETTLED: 'RESERVATION_SETTLED',
   RELEASED: 'RESERVATION_RELEASED',
   EXPIRED: 'RESERVATION_EXPIRED',
 } as const;
 
-/** The refusal that names the state of a reservation that has ended; undefined while it is ACTIVE. */
+/** The refusal that names the state of a reservation that has ended, or waits; undefined while it is ACTIVE. */
 export function endedRefusal(state: TreeState, reservation: Reservation): Refusal | undefined {
   const now = reservation.figures.state;
   if (now === 'ACTIVE') return undefined;

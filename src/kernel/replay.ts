@@ -6,7 +6,7 @@ import type { DecideContext } from './decision.ts';
 import type { BudgetChange, Entry, Headroom } from './entry.ts';
 import { InvariantError, invariant } from './invariant.ts';
 import { publicReservationId, type ReservationId } from './names.ts';
-import { readBudget } from './read.ts';
+import { readBudget, readReservation } from './read.ts';
 import type { Refusal } from './refusal.ts';
 import { endedRefusal, leaseRefusal } from './refuse-state.ts';
 import type { Reservation, ReservationFigures } from './reservation.ts';
@@ -18,7 +18,7 @@ export function replay(state: TreeState, command: Command, context: DecideContex
   const entry = state.remembered(command.key.digest);
   if (entry === undefined) return undefined;
   if (!isSameRequest(entry, command, context)) return keyReused(state, entry);
-  return answerFrom(state, entry, context);
+  return answerFrom(state, entry, command, context);
 }
 
 /** The reservation that a remembered entry is about: it must be loaded before a repeat can be answered. */
@@ -32,6 +32,8 @@ export function reservationOf(entry: Entry): ReservationId | undefined {
       return entry.id;
     case 'Renewed':
       return entry.moves[0]?.id;
+    case 'LeftQueue':
+      return entry.leaves[0]?.id;
     default:
       return undefined;
   }
@@ -56,7 +58,7 @@ function keyReused(state: TreeState, entry: Entry): Refusal {
   return id === undefined ? refusal : { ...refusal, reservationId: publicReservationId(state.treeId, id) };
 }
 
-function answerFrom(state: TreeState, entry: Entry, context: DecideContext): Answer {
+function answerFrom(state: TreeState, entry: Entry, { kind }: Command, context: DecideContext): Answer {
   switch (entry.type) {
     case 'Granted':
     case 'Extended': {
@@ -76,6 +78,13 @@ function answerFrom(state: TreeState, entry: Entry, context: DecideContext): Ans
       };
     case 'Refused':
       return entry.refusal;
+    case 'LeftQueue': {
+      const left = entry.leaves[0];
+      invariant(left !== undefined, 'an entry with a key is about one that left');
+      if (kind !== 'Release') return left.refusal;
+      return readReservation(state, { ...mustReservation(state, left.id), figures: left.figures }, context, true);
+    }
+    case 'Enqueued':
     case 'Alerted':
     case 'Graced':
     case 'Expired':

@@ -26,8 +26,10 @@ import {
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
 import { Before, type StatePosition } from './records-before.ts';
 import { Remembered } from './remembered.ts';
+import { NO_USE, recentMicros } from './recent-use.ts';
 import type { Reservation } from './reservation.ts';
 import { undoStep } from './rolling-spend.ts';
+import { type Share, type Waiting, WaitQueue } from './wait-queue.ts';
 import { budgetWeight } from './weight.ts';
 
 /** Loaded records of one tree. A record that is not loaded is not known to be absent: whoever decides loads first. */
@@ -44,6 +46,8 @@ export class TreeState {
   readonly #accounts = new Map<number, PeriodAccounts>();
   /** Budgets that may have counters of periods that are over. */
   readonly #turned = new Set<number>();
+  /** Undefined while nothing waits. */
+  #queue: WaitQueue | undefined;
   /** Loaded budgets right below a budget, where there are any. */
   readonly #childCounts = new Map<number, number>();
   /** Of the batch that is being decided. */
@@ -89,6 +93,11 @@ export class TreeState {
   /** A reservation; undefined where it is not loaded or does not exist. */
   reservation(id: ReservationId): Reservation | undefined {
     return this.#reservations.get(id);
+  }
+
+  /** Who waits; undefined where nobody does. */
+  get queue(): WaitQueue | undefined {
+    return this.#queue;
   }
 
   /** The entry that answers a key; undefined where it is not known here. */
@@ -177,6 +186,7 @@ export class TreeState {
     if (before === undefined) this.#countChild(budget, 1);
     // Those of all budgets below hold its windows too.
     else if (before.def.windows !== budget.def.windows) this.#accounts.clear();
+    if (before !== undefined) this.#queue?.budgetEdited(before.def, budget.def);
     this.#budgetsWeight += budgetWeight(budget) - (before === undefined ? 0 : budgetWeight(before));
     this.#budgets.set(no, budget);
     this.#budgetNos.set(budget.def.path, no);
@@ -196,9 +206,12 @@ export class TreeState {
 
   /** Moves counters. Accounts of budgets that are not loaded are passed over: their counters are loaded with the effect. */
   move(effect: Effect, atMs: number): void {
+    const queue = this.#queue;
+    const frees = effect.heldMicros + effect.settledMicros + effect.overrunMicros < 0n || effect.active < 0;
     for (const account of effect.accounts) {
       const budget = this.#mustMove(account.budgetNo);
       if (budget === undefined) continue;
+      queue?.budgetMoved(budget.def, frees);
       if (account.windowNo !== 0) {
         if (moveWindow(budget, account, effect, this.#before.stepMoves)) this.#turned.add(account.budgetNo);
         continue;
@@ -254,6 +267,7 @@ export class TreeState {
     }
     this.#position = position;
     this.#accounts.clear();
+    this.#queue?.stirAll();
     this.#begin();
   }
 
@@ -265,12 +279,13 @@ export class TreeState {
 
   /**
    * Forgets a budget that can be loaded again. Only between batches. Returns false where it has to stay: it is the root, has
-   * holds, or is above a budget that is loaded.
+   * holds, is waited for, or is above a budget that is loaded.
    */
   evictBudget(no: number): boolean {
     const budget = this.#budgets.get(no);
     if (budget === undefined) return true;
     if (budget.def.parentNo === undefined || budget.activeCount > 0 || this.#childCounts.has(no)) return false;
+    if (this.#queue !== undefined && this.#queue.countAt(budget.def.path) > 0) return false;
     this.#forgetBudget(budget);
     return true;
   }
@@ -408,5 +423,32 @@ export class TreeState {
     }
     if (after === undefined) this.#reservations.delete(id);
     else this.#reservations.set(id, after);
+    if (isWaiting(before)) this.#leaveQueue(before);
+    if (isWaiting(after)) this.#enqueue(after);
   }
+
+  #enqueue(waiting: Waiting): void {
+    this.#queue ??= new WaitQueue((budget, child, atMs) => this.#shareOf(budget, child, atMs));
+    this.#queue.add(waiting);
+  }
+
+  #leaveQueue(waiting: Waiting): void {
+    this.#queue?.remove(waiting);
+    if (this.#queue?.count === 0) this.#queue = undefined;
+  }
+
+  // Who asks a budget itself is no child of it and has had nothing.
+  #shareOf(budget: BudgetPath, child: string, atMs: number): Share {
+    const own = this.budgetAt(child as BudgetPath);
+    if (own === undefined) {
+      const weight = child === '' ? 1 : (this.budgetAt(budget)?.def.childTemplate?.weight ?? 1);
+      return { useMicros: 0n, weight: BigInt(weight) };
+    }
+    const heldMicros = own.counters[0]?.heldMicros ?? 0n;
+    return { useMicros: heldMicros + recentMicros(own.recent ?? NO_USE, atMs), weight: BigInt(own.def.weight) };
+  }
+}
+
+function isWaiting(reservation: Reservation | undefined): reservation is Waiting {
+  return reservation?.figures.state === 'QUEUED';
 }

@@ -44,6 +44,10 @@ export function entryWeight(entry: Entry): number {
       return weightOf(entry.lapses.reduce((sum, { effects }) => sum + FIGURES_PARTS + accountCount(effects), 0));
     case 'Refused':
       return 1;
+    case 'Enqueued':
+      return weightOf(accountCount([entry.reservation]) + FIGURES_PARTS);
+    case 'LeftQueue':
+      return weightOf(entry.leaves.length * FIGURES_PARTS);
     case 'Alerted':
       return weightOf(entry.alerts.length * FIGURES_PARTS);
     default:
@@ -54,7 +58,7 @@ export function entryWeight(entry: Entry): number {
 /** What the figures of one reservation take, counted in accounts. */
 const FIGURES_PARTS = 4;
 
-function accountCount(effects: readonly Effect[]): number {
+function accountCount(effects: readonly Pick<Effect, 'accounts'>[]): number {
   let count = 0;
   for (const { accounts } of effects) count += accounts.length;
   return count;

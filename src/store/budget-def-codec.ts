@@ -10,6 +10,8 @@ import {
   rateOf,
   shapeMember,
   shapeOf,
+  sharesMembers,
+  sharesOf,
   templateMember,
   templateOf,
 } from './budget-terms-codec.ts';
@@ -27,7 +29,7 @@ export function budgetDefText(def: BudgetDef): string {
     `"limitNoMax":${def.limitNoMax},"windowNoMax":${def.windowNoMax},` +
     `${rates.length === 0 ? '' : `"rates":[${rates.join(',')}],`}"rateNoMax":${def.rateNoMax}${shapeMember(def.shape)},` +
     `"onExpiry":"${def.onExpiry}","overrun":"${def.overrun}"${enforcementMembers(def.enforcement, def.alertAt)}` +
-    `${templateMember(def.childTemplate)},` +
+    `${sharesMembers(def)}${templateMember(def.childTemplate)},` +
     `"suspended":${def.suspended},"closed":${def.closed},"revision":${def.revision},` +
     `"createMs":${def.createMs},"updateMs":${def.updateMs}}`
   );
@@ -58,6 +60,7 @@ export function budgetDefOf(value: unknown): BudgetDef {
     overrun: overrunOf(def['overrun']),
     enforcement: enforcementOf(def['enforcement']),
     alertAt: alertAtOf(def['alertAt']),
+    ...sharesOf(def),
     childTemplate: templateOf(def['childTemplate']),
     suspended: def['suspended'] === true,
     closed: def['closed'] === true,

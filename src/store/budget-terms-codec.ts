@@ -1,6 +1,13 @@
 // What a budget is made with, as JSON with named fields: bounds, rates and policies of a definition, and whole templates, which
 // may hold templates. Beside budget-def-codec because a definition and a template share all of it.
-import type { BudgetTerms, LimitInput, OnExpiry, OverrunPolicy, Shape } from '../kernel/budget.ts';
+import {
+  type BudgetTerms,
+  type LimitInput,
+  type OnExpiry,
+  type OverrunPolicy,
+  type Shape,
+  WEIGHT_DEFAULT,
+} from '../kernel/budget.ts';
 import type { RateInput, RateKind } from '../kernel/rate.ts';
 import { alertAtOf, enforcementMembers, enforcementOf } from './enforcement-codec.ts';
 import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
@@ -23,7 +30,7 @@ function termsText(terms: BudgetTerms): string {
     `{"kind":${quote(terms.budgetKind)},"uncapped":${terms.uncapped},"limits":[${limits.join(',')}]` +
     `${rates.length === 0 ? '' : `,"rates":[${rates.join(',')}]`}${shapeMember(terms.shape)},` +
     `"onExpiry":"${terms.onExpiry}","overrun":"${terms.overrun}"` +
-    `${enforcementMembers(terms.enforcement, terms.alertAt)}${templateMember(terms.childTemplate)}}`
+    `${enforcementMembers(terms.enforcement, terms.alertAt)}${sharesMembers(terms)}${templateMember(terms.childTemplate)}}`
   );
 }
 
@@ -39,6 +46,7 @@ function termsOf(value: unknown): BudgetTerms {
     overrun: overrunOf(terms['overrun']),
     enforcement: enforcementOf(terms['enforcement']),
     alertAt: alertAtOf(terms['alertAt']),
+    ...sharesOf(terms),
     childTemplate: templateOf(terms['childTemplate']),
   };
 }
@@ -100,6 +108,20 @@ export function shapeOf(value: unknown): Shape {
     maxRenewals: bound('maxRenewals'),
     closeAfterMs: bound('closeAfterMs'),
   };
+}
+
+/** What a budget is to its siblings. */
+type Shares = Pick<BudgetTerms, 'weight'>;
+
+/** The members of an object that say what a budget is to its siblings: nothing where it is as most are. */
+export function sharesMembers({ weight }: Shares): string {
+  return weight === WEIGHT_DEFAULT ? '' : `,"weight":${weight}`;
+}
+
+/** Reads those members out of the object that holds them. */
+export function sharesOf(raw: Raw): Shares {
+  const { weight } = raw;
+  return { weight: weight === undefined ? WEIGHT_DEFAULT : integerOf(weight) };
 }
 
 /** Reads a list that is left out where it is empty. */

@@ -88,6 +88,7 @@ function termsTo(depth: number): fc.Arbitrary<BudgetTerms> {
     overrun: fc.constantFrom('record', 'reject'),
     enforcement,
     alertAt,
+    weight: fc.integer({ min: 1, max: 1_000_000 }),
     childTemplate: depth === 1 ? fc.constant(undefined) : optional(termsTo(depth - 1)),
   });
 }

@@ -85,6 +85,7 @@ export function definition(
     overrun: 'record',
     enforcement: ENFORCED,
     alertAt: [],
+    weight: 1,
     childTemplate: undefined,
     suspended: false,
     closed: false,

@@ -180,6 +180,7 @@ const enforcement: fc.Arbitrary<Enforcement> = fc.oneof(
 const policies = {
   enforcement,
   alertAt: fc.array(fc.integer({ min: 1, max: 1_000 }), { maxLength: 3 }),
+  weight: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 1_000_000 })),
   onExpiry: fc.constantFrom('release' as const, 'charge' as const, 'charge_started' as const),
   overrun: fc.constantFrom('record' as const, 'reject' as const),
 };

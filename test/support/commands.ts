@@ -64,6 +64,7 @@ interface BudgetOptions extends Keyed {
   readonly overrun?: OverrunPolicy;
   readonly enforcement?: Partial<Enforcement>;
   readonly alertAt?: readonly number[];
+  readonly weight?: number;
   readonly template?: BudgetTerms;
   readonly unit?: string;
   readonly budgetKind?: string;
@@ -213,15 +214,16 @@ export class Commands {
       overrun,
       enforcement: { ...ENFORCED, ...options.enforcement },
       alertAt: options.alertAt ?? [],
+      weight: options.weight ?? 1,
       childTemplate: options.template,
     };
   }
 
   update(budget: string, options: UpdateOptions = {}): kernel.UpdateBudget {
     const { limits, uncapped, onExpiry, budgetKind, owner, revision, replaceLabels = false } = options;
-    const { rates, shape = {}, overrun, enforcement = {}, alertAt, template, history } = options;
+    const { rates, shape = {}, overrun, enforcement = {}, alertAt, weight, template, history } = options;
     const inputs = limitInputs(limits);
-    const policy = { rates, shape, overrun, enforcement, alertAt, childTemplate: template };
+    const policy = { rates, shape, overrun, enforcement, alertAt, weight, childTemplate: template };
     const fields = fieldsOf({ inputs, uncapped, onExpiry, budgetKind, owner, revision, replaceLabels, ...policy });
     return {
       ...this.#base('UpdateBudget', budget, options, fields),

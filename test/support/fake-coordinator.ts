@@ -97,6 +97,7 @@ export function budgetShown(budget: BudgetPath, changes: Partial<BudgetAnswer> =
       overrun: 'record',
       enforcement: ENFORCED,
       alertAt: [80, 100],
+      weight: 1,
       childTemplate: undefined,
       suspended: false,
       closed: false,

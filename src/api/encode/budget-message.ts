@@ -86,6 +86,7 @@ export function definitionMessage(def: BudgetDef): Budget {
     openChildren: 0n,
     enforcement: enforcementMessage(def.enforcement),
     alertAt: alertAtMessage(def.alertAt),
+    weight: def.weight,
   };
 }
 

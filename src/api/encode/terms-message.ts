@@ -172,6 +172,7 @@ export function templateMessage(terms: BudgetTerms): BudgetTemplate {
     overrun: OVERRUNS[terms.overrun],
     enforcement: enforcementMessage(terms.enforcement),
     alertAt: alertAtMessage(terms.alertAt),
+    weight: terms.weight,
     childTemplate: terms.childTemplate && templateMessage(terms.childTemplate),
   };
 }

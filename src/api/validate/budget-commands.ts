@@ -23,6 +23,7 @@ import { checkLimitName, checkLimits } from './limits.ts';
 import { checkKey, checkPath, checkText, type Problems } from './problems.ts';
 import { checkRates } from './rates.ts';
 import { checkShapeFields, SHAPE_FIELDS } from './shape.ts';
+import { checkWeight } from './shares.ts';
 import { checkBudgetKind, checkTemplate, checkTerms } from './template.ts';
 
 const REQUIRED = [{ field: 'budget', description: 'is required' }];
@@ -73,6 +74,7 @@ function maskedFields(problems: Problems, stated: Budget, mask: ReadonlySet<stri
       masked(mask, 'enforcement', ENFORCEMENT_FIELDS),
     ),
     alertAt: has('alert_at') ? checkAlertAt(problems, 'budget.alert_at', stated.alertAt) : undefined,
+    weight: has('weight') ? checkWeight(problems, 'budget.weight', stated.weight) : undefined,
     childTemplate: has('child_template')
       ? { to: checkTemplate(problems, 'budget.child_template', stated.childTemplate) }
       : undefined,
@@ -99,6 +101,7 @@ const MASKABLE: ReadonlySet<string> = new Set([
   'enforcement',
   ...ENFORCEMENT_FIELDS.map((name) => `enforcement.${name}`),
   'alert_at',
+  'weight',
 ]);
 
 function checkMask(problems: Problems, paths: readonly string[]): ReadonlySet<string> {

@@ -7,6 +7,7 @@ import { frameLimits } from './limits.ts';
 import type { Problems } from './problems.ts';
 import { frameRates } from './rates.ts';
 import { frameShape } from './shape.ts';
+import { frameShares } from './shares.ts';
 import { frameTemplate } from './template.ts';
 
 const UNIT = /^[A-Za-z]{1,16}$/;
@@ -54,6 +55,7 @@ export function frameBudget(budget: Budget): string {
     frameValue('overrun', budget.overrun === 0 ? undefined : budget.overrun) +
     frameEnforcement(budget.enforcement) +
     frameAlertAt(budget.alertAt) +
+    frameShares(budget) +
     frameTemplate(budget.childTemplate)
   );
 }

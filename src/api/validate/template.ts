@@ -11,6 +11,7 @@ import { checkLimits, frameLimits } from './limits.ts';
 import type { Problems } from './problems.ts';
 import { checkRates, frameRates } from './rates.ts';
 import { checkShape, frameShape } from './shape.ts';
+import { checkWeight, frameShares } from './shares.ts';
 
 const BUDGET_KIND = /^[A-Za-z0-9._-]{0,63}$/;
 // Half of the levels that a path can have: enough for runs, their agents and their steps.
@@ -49,6 +50,7 @@ function termsAt(problems: Problems, prefix: string, stated: Budget | BudgetTemp
     overrun: checkOverrun(problems, `${prefix}overrun`, stated.overrun),
     enforcement: checkEnforcement(problems, `${prefix}enforcement`, stated.enforcement),
     alertAt: checkAlertAt(problems, `${prefix}alert_at`, stated.alertAt),
+    weight: checkWeight(problems, `${prefix}weight`, stated.weight),
     childTemplate: templateAt(problems, `${prefix}child_template`, stated.childTemplate, nesting + 1),
   };
 }
@@ -78,6 +80,7 @@ export function frameTemplate(template: BudgetTemplate | undefined): string {
     frameValue('overrun', template.overrun === 0 ? undefined : template.overrun) +
     frameEnforcement(template.enforcement) +
     frameAlertAt(template.alertAt) +
+    frameShares(template) +
     frameTemplate(template.childTemplate);
   return frameText('template', `${framed}.`);
 }

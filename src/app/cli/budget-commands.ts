@@ -32,6 +32,7 @@ import {
   withExample,
 } from './options.ts';
 import { type CommandContext, freshKey, type Session, withSession } from './session.ts';
+import { addShareOptions, type ShareOptions, shareFields } from './shares.ts';
 import { drawBudget } from './show-budget.ts';
 import { drawReservation } from './show-reservation.ts';
 import { UsageError } from './usage-error.ts';
@@ -44,7 +45,7 @@ interface TypedLimit {
   readonly window: WindowInit | undefined;
 }
 
-interface CreateOptions extends BoundOptions, EnforcementOptions {
+interface CreateOptions extends BoundOptions, EnforcementOptions, ShareOptions {
   readonly limit?: readonly TypedLimit[];
   readonly uncapped?: boolean;
   readonly kind?: string;
@@ -102,7 +103,7 @@ function addCreate(program: Command, context: CommandContext): void {
     .addOption(labelOption())
     .option('--unit <unit>', 'unit of a new tree (default: that of the limits, else USD)')
     .addOption(onExpiryOption());
-  addEnforcementOptions(addBoundOptions(command))
+  addShareOptions(addEnforcementOptions(addBoundOptions(command)))
     .addOption(keyOption())
     .action((path: string, options: CreateOptions) =>
       withSession(context, command, (session) => create(session, path, options)),
@@ -139,6 +140,7 @@ async function create(session: Session, path: string, options: CreateOptions): P
       })),
       ...boundFields(options).fields,
       ...enforcementFields(options).fields,
+      ...shareFields(options).fields,
       onExpiry: options.onExpiry === undefined ? OnExpiry.UNSPECIFIED : ON_EXPIRY[options.onExpiry],
     },
     idempotencyKey: key,

@@ -10,6 +10,7 @@ import { enforcementFacts } from './enforcement.ts';
 import { drawFacts, type Fact, formatLabels } from './facts.ts';
 import { formatInstant } from './instant.ts';
 import { formatRate, formatRates } from './rate.ts';
+import { shareFacts } from './shares.ts';
 import { formatAvailability } from './show-availability.ts';
 import type { Terminal } from './terminal.ts';
 import { formatWindow } from './window.ts';
@@ -44,6 +45,7 @@ export function drawBudget(budget: Budget, terminal: Terminal): string {
       ...formatRates(budget.rates, budget.rateStandings).map((text, index): Fact => [index === 0 ? 'rates' : '', text]),
       ['bounds', formatBounds(budget.shape, unit).join(', ')],
       ...enforcementFacts(budget, unit),
+      ...shareFacts(budget),
       ['template', budget.childTemplate && formatTemplate(budget.childTemplate, unit)],
       ...periodFacts(budget, unit),
       ['available', formatAvailability(budget.availability)],
@@ -90,7 +92,9 @@ function formatTemplate(template: BudgetTemplate, unit: string): string {
     ...formatBounds(shape, unit),
     ...(uncapped ? ['uncapped'] : []),
     ...(policy === undefined ? [] : [`overrun ${policy}`]),
-    ...enforcementFacts(template, unit).flatMap(([name, value]) => (value ? [`${name} ${value}`] : [])),
+    ...[...enforcementFacts(template, unit), ...shareFacts(template)].flatMap(([name, value]) =>
+      value ? [`${name} ${value}`] : [],
+    ),
   ];
   const inner = childTemplate === undefined ? '' : ` > ${formatTemplate(childTemplate, unit)}`;
   return parts.join(', ') + inner;

@@ -14,10 +14,11 @@ import {
 import { checkUnits, keyOption, labelOption, ON_EXPIRY, onExpiryOption, withExample } from './options.ts';
 import { formatRate } from './rate.ts';
 import { type CommandContext, freshKey, type Session, withSession } from './session.ts';
+import { addShareOptions, type ShareOptions, shareFields } from './shares.ts';
 import { drawBudget } from './show-budget.ts';
 import { UsageError } from './usage-error.ts';
 
-interface UpdateOptions extends BoundOptions, EnforcementOptions {
+interface UpdateOptions extends BoundOptions, EnforcementOptions, ShareOptions {
   readonly kind?: string;
   readonly owner?: string;
   readonly label?: Readonly<Record<string, string>>;
@@ -46,7 +47,7 @@ export function addUpdateCommand(program: Command, context: CommandContext): voi
     .option('--uncapped', 'it is meant to have no limit on itself or above')
     .option('--no-uncapped', 'it is not')
     .addOption(onExpiryOption());
-  addEnforcementOptions(addBoundOptions(command))
+  addShareOptions(addEnforcementOptions(addBoundOptions(command)))
     .option('--etag <etag>', 'edit only what was read with this etag')
     .addOption(keyOption())
     .action((path: string, options: UpdateOptions) =>
@@ -66,6 +67,7 @@ async function update(session: Session, path: string, options: UpdateOptions): P
   await checkUnits([...boundAmounts(options), ...enforcementAmounts(options)], () => readUnit(session, path));
   const bounds = boundFields(options);
   const enforcement = enforcementFields(options);
+  const shares = shareFields(options);
   const { kind, owner, uncapped, onExpiry, label, removeLabel } = options;
   const editsLabels = label !== undefined || removeLabel !== undefined;
   const paths = [
@@ -76,6 +78,7 @@ async function update(session: Session, path: string, options: UpdateOptions): P
     ...(onExpiry === undefined ? [] : ['on_expiry']),
     ...bounds.paths,
     ...enforcement.paths,
+    ...shares.paths,
   ];
   if (paths.length === 0) throw new UsageError('say what to change (--help lists it)');
   const before = editsLabels || options.rate !== undefined ? await readBudget(session, path) : undefined;
@@ -85,6 +88,7 @@ async function update(session: Session, path: string, options: UpdateOptions): P
     budget: path,
     ...bounds.fields,
     ...enforcement.fields,
+    ...shares.fields,
     kind: kind ?? '',
     owner: owner ?? '',
     labels: editsLabels ? labelsAfter(before?.labels ?? {}, label ?? {}, removeLabel ?? []) : {},

@@ -56,11 +56,12 @@ const SUPPORTED_FIELDS: ReadonlySet<string> = new Set([
   'onExhaustion',
   'keptMicros',
   'alertAt',
+  'weight',
 ]);
 
 type Policy = Pick<
   Exclude<MessageInitShape<typeof BudgetSchema>, { $typeName: string }>,
-  'onExpiry' | 'overrun' | 'rates' | 'shape' | 'enforcement' | 'alertAt' | 'childTemplate'
+  'onExpiry' | 'overrun' | 'rates' | 'shape' | 'enforcement' | 'alertAt' | 'weight' | 'childTemplate'
 >;
 
 /** Kind, limits and `uncapped`. */
@@ -87,6 +88,7 @@ export function policyMessage(fields: BudgetFields): Policy {
     ...given('shape', Object.keys(shape).length === 0 ? undefined : shape),
     ...given('enforcement', Object.keys(enforcement).length === 0 ? undefined : enforcement),
     ...given('alertAt', fields.alertAt && alertAtMessage(fields.alertAt)),
+    ...given('weight', fields.weight),
     ...given('childTemplate', fields.childTemplate && templateMessage(fields.childTemplate)),
   };
 }

@@ -205,6 +205,9 @@ describe('other fingerprints', () => {
       print({ ...path, alertAt: { percent: [80, 100] } }),
       print({ ...path, alertAt: { percent: [8, 100] } }),
       print({ ...path, childTemplate: { alertAt: {} } }),
+      print({ ...path, weight: 1 }),
+      print({ ...path, weight: 11 }),
+      print({ ...path, childTemplate: { weight: 1 } }),
     ];
     expect(new Set(prints).size).toBe(prints.length);
     expect(print({ ...path, labels: { a: 'b' } })).toBe(prints[0]);

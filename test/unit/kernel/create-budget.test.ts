@@ -28,6 +28,7 @@ describe('CreateBudget', () => {
       overrun: 'record',
       enforcement: ENFORCED,
       alertAt: [],
+      weight: 1,
       childTemplate: undefined,
       suspended: false,
       closed: false,

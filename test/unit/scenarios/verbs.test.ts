@@ -244,7 +244,6 @@ describe('requests', () => {
 describe('what the contract lacks', () => {
   test.each([
     ['reserve.wait', '{do: reserve, budget: s, max: 1, wait: 1s}'],
-    ['budget.weight', '{do: create_budget, name: t, weight: 2}'],
     ['budget.on_exhaustion: park', '{do: create_budget, name: t, on_exhaustion: park}'],
     ['budget.floor', '{do: create_budget, name: t, child_template: {child_template: {floor: 1}}}'],
     ['approve', `{do: approve, reservation: A}`],

@@ -23,6 +23,7 @@ const def = definition(1, 't', undefined, {
     kept: [{ priority: 'critical', micros: 7n }],
   },
   alertAt: [50, 90],
+  weight: 7,
   childTemplate: {
     budgetKind: 'run',
     uncapped: false,
@@ -33,13 +34,23 @@ const def = definition(1, 't', undefined, {
     overrun: 'record',
     enforcement: { ...ENFORCED, mode: 'observe' },
     alertAt: [],
+    weight: 3,
     childTemplate: undefined,
   },
 });
 
 it('a plain definition leaves out what it does not have', () => {
   const text = budgetDefText(definition(1, 't', undefined));
-  for (const name of ['rates"', 'shape', 'childTemplate', 'topUp', 'firstPeriodMs', 'enforcement', 'alertAt']) {
+  for (const name of [
+    'rates"',
+    'shape',
+    'childTemplate',
+    'topUp',
+    'firstPeriodMs',
+    'enforcement',
+    'alertAt',
+    'weight',
+  ]) {
     expect(text).not.toContain(name);
   }
   const plain = budgetDefOf(JSON.parse(text));
@@ -60,6 +71,7 @@ describe('a definition is refused where', () => {
     ['a mode is missing', '"mode":"soft",', ''],
     ['what happens on exhaustion is unknown', '"onExhaustion":"degrade"', '"onExhaustion":"queue"'],
     ['capacity is kept for nobody known', '"priority":"critical"', '"priority":"vital"'],
+    ['a weight is no whole number', '"weight":7', '"weight":7.5'],
     ['a share that is told of is no whole number', '"alertAt":[50,90]', '"alertAt":[50.5,90]'],
     ['a template has a window that is unknown', '"kind":"range"', '"kind":"ranges"'],
     ['a first period is no time', '"firstPeriodMs":1767196800000', '"firstPeriodMs":"now"'],

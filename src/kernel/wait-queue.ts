@@ -1,0 +1,548 @@
+// Who waits in a tree, and in which order what comes free is offered. An index over the reservations in state QUEUED: it holds nothing
+// that does not follow from them, and decides nothing (decide-queue.ts).
+//
+//   line    those that ask the same budgets in the same class, first come first. Only its head can be next: whatever holds the head
+//           back, the others of its line need as well
+//   point   what can be short: one limit, one rate, or the slots of a budget. A head has a place at each point that holds it back
+//   order   at a point: the higher class first, then the child of the point's budget that has had least for its weight, then
+//           first come. Whoever asks for a point where somebody before them has a place has to wait
+//
+// A point is stirred where something of it may have come back, or where another head has come first: its first head has to be judged
+// again. In between, the first head of every point is known not to fit, and so nobody behind it has to be looked at.
+import type { BudgetDef } from './budget.ts';
+import { PRIORITIES } from './enforcement.ts';
+import { IndexedHeap } from './indexed-heap.ts';
+import { invariant } from './invariant.ts';
+import { type BudgetPath, chainOf, type ReservationId } from './names.ts';
+import type { Queued, Reservation } from './reservation.ts';
+
+/** A reservation that waits. */
+export interface Waiting extends Reservation {
+  readonly queued: Queued;
+}
+
+/** What can be short: `no` is that of a limit or a rate, 0 for the slots. */
+export interface PointName {
+  readonly budgetNo: number;
+  readonly budget: BudgetPath;
+  readonly kind: 'limit' | 'rate' | 'slots';
+  readonly no: number;
+}
+
+/** What a child has had, and its weight. */
+export interface Share {
+  readonly useMicros: bigint;
+  readonly weight: bigint;
+}
+
+/** See the head of this file. */
+export interface Line {
+  /** The first in it. */
+  readonly head: Waiting;
+}
+
+/** See the head of this file. */
+export interface Point extends PointName {
+  /** Who is first here at `nowMs`. */
+  first(nowMs: number): Standing | undefined;
+  /** What a child of the budget has had, as it counts here at `nowMs`. */
+  shareOf(child: string, nowMs: number): Share;
+}
+
+/** By what the order at a point goes. */
+export interface Standing {
+  /** Place of its class in PRIORITIES, with what it rose by waiting. */
+  readonly rank: number;
+  readonly child: string;
+  readonly share: Share;
+  readonly seq: number;
+}
+
+/** How often shares are reckoned anew for the time that has passed. */
+const SHARE_STEP_MS = 10_000;
+
+const RANK_MAX = PRIORITIES.length - 1;
+
+/** Whether `a` comes before `b` at a point. */
+export function isAhead(a: Standing, b: Standing): boolean {
+  if (a.rank !== b.rank) return a.rank > b.rank;
+  if (a.child === b.child) return a.seq < b.seq;
+  const less = lessOf(a.share, b.share);
+  return less === 0 ? a.seq < b.seq : less < 0;
+}
+
+// Below 0 where the first has had less for its weight.
+function lessOf(a: Share, b: Share): number {
+  const left = a.useMicros * b.weight;
+  const right = b.useMicros * a.weight;
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
+/** Place in PRIORITIES of the class that a request counts as once it has waited since `sinceMs`: one higher after each `ageMs`. */
+export function rankOf(priority: Reservation['priority'], sinceMs: number, nowMs: number, ageMs: number): number {
+  const risen = Math.max(0, Math.floor((nowMs - sinceMs) / ageMs));
+  return Math.min(RANK_MAX, PRIORITIES.indexOf(priority) + risen);
+}
+
+/** The child of a budget through which paths lead; empty where one names the budget itself, undefined where none leads there. */
+export function childAt(budget: BudgetPath, paths: readonly BudgetPath[]): string | undefined {
+  for (const path of paths) {
+    if (path === budget) return '';
+    if (!path.startsWith(budget) || path[budget.length] !== '/') continue;
+    const end = path.indexOf('/', budget.length + 1);
+    return end === -1 ? path : path.slice(0, end);
+  }
+  return undefined;
+}
+
+class OrderedLine implements Line {
+  readonly key: string;
+  readonly paths: readonly BudgetPath[];
+  readonly waiting = new Map<ReservationId, Waiting>();
+  /** Of the last that came. */
+  lastSeq = 0;
+  readonly places: Place[] = [];
+  /** When it has to be looked at again though nothing happens. */
+  wakeMs = Number.POSITIVE_INFINITY;
+
+  constructor(key: string, { budget, also }: Waiting) {
+    this.key = key;
+    this.paths = [budget, ...also];
+  }
+
+  get head(): Waiting {
+    const first = this.waiting.values().next().value;
+    invariant(first !== undefined, 'a line that is empty is gone');
+    return first;
+  }
+}
+
+interface Place {
+  readonly point: OrderedPoint;
+  readonly child: Child;
+}
+
+/** The heads at a point that come through one child, in one class. */
+class Child {
+  readonly path: string;
+  readonly rank: number;
+  share: Share;
+  readonly lines = new IndexedHeap<OrderedLine>((a, b) => a.head.queued.seq < b.head.queued.seq);
+
+  constructor(path: string, rank: number, share: Share) {
+    this.path = path;
+    this.rank = rank;
+    this.share = share;
+  }
+
+  get seq(): number {
+    const first = this.lines.top;
+    invariant(first !== undefined, 'a child without lines is gone');
+    return first.head.queued.seq;
+  }
+}
+
+function childIsAhead(a: Child, b: Child): boolean {
+  const less = lessOf(a.share, b.share);
+  return less === 0 ? a.seq < b.seq : less < 0;
+}
+
+type ShareOf = (budget: BudgetPath, child: string, atMs: number) => Share;
+
+class OrderedPoint implements Point {
+  readonly budgetNo: number;
+  readonly budget: BudgetPath;
+  readonly kind: PointName['kind'];
+  readonly no: number;
+  readonly #shareOf: ShareOf;
+  /** By rank. */
+  readonly #children = PRIORITIES.map(() => new IndexedHeap<Child>(childIsAhead));
+  readonly #byPath = PRIORITIES.map(() => new Map<string, Child>());
+  /** Children that have had more, or less, since their shares were reckoned. */
+  readonly #moved = new Set<string>();
+  #step = -1;
+
+  constructor({ budgetNo, budget, kind, no }: PointName, shareOf: ShareOf) {
+    this.budgetNo = budgetNo;
+    this.budget = budget;
+    this.kind = kind;
+    this.no = no;
+    this.#shareOf = shareOf;
+  }
+
+  get isEmpty(): boolean {
+    return this.#children.every(({ size }) => size === 0);
+  }
+
+  get firstLine(): OrderedLine | undefined {
+    return this.#firstChild?.lines.top;
+  }
+
+  first(nowMs: number): Standing | undefined {
+    this.bringForward(nowMs);
+    const child = this.#firstChild;
+    return child && { rank: child.rank, child: child.path, share: child.share, seq: child.seq };
+  }
+
+  shareOf(child: string, nowMs: number): Share {
+    this.bringForward(nowMs);
+    return this.#share(child);
+  }
+
+  get #firstChild(): Child | undefined {
+    for (let rank = RANK_MAX; rank >= 0; rank -= 1) {
+      const child = this.#children[rank]?.top;
+      if (child !== undefined) return child;
+    }
+    return undefined;
+  }
+
+  childMoved(path: string): void {
+    this.#moved.add(path);
+  }
+
+  /** Reckons shares anew where they have changed. */
+  bringForward(nowMs: number): void {
+    const step = Math.floor(nowMs / SHARE_STEP_MS);
+    if (step !== this.#step) {
+      this.#step = step;
+      this.#moved.clear();
+      for (const children of this.#children) {
+        for (const child of children.items) child.share = this.#share(child.path);
+        children.movedAll();
+      }
+      return;
+    }
+    if (this.#moved.size === 0) return;
+    for (const path of this.#moved) {
+      for (const [rank, byPath] of this.#byPath.entries()) {
+        const child = byPath.get(path);
+        if (child === undefined) continue;
+        child.share = this.#share(path);
+        this.#children[rank]?.moved(child);
+      }
+    }
+    this.#moved.clear();
+  }
+
+  add(line: OrderedLine, rank: number): void {
+    const path = childAt(this.budget, line.paths) ?? '';
+    const byPath = this.#byPath[rank] as Map<string, Child>;
+    const heap = this.#children[rank] as IndexedHeap<Child>;
+    const known = byPath.get(path);
+    const child = known ?? new Child(path, rank, this.#share(path));
+    child.lines.add(line);
+    if (known === undefined) {
+      byPath.set(path, child);
+      heap.add(child);
+    } else heap.moved(child);
+    line.places.push({ point: this, child });
+  }
+
+  remove(line: OrderedLine, child: Child): void {
+    const heap = this.#children[child.rank] as IndexedHeap<Child>;
+    // Out of its heap first: a child without lines compares with nothing.
+    heap.remove(child);
+    child.lines.remove(line);
+    if (child.lines.size > 0) heap.add(child);
+    else this.#byPath[child.rank]?.delete(child.path);
+  }
+
+  #share(child: string): Share {
+    return this.#shareOf(this.budget, child, Math.max(0, this.#step) * SHARE_STEP_MS);
+  }
+}
+
+/** See the head of this file. */
+export class WaitQueue {
+  readonly #shareOf: ShareOf;
+  readonly #lines = new Map<string, OrderedLine>();
+  readonly #points = new Map<number, OrderedPoint[]>();
+  readonly #byDigest = new Map<string, ReservationId>();
+  readonly #ends = new IndexedHeap<Waiting>((a, b) => a.queued.untilMs < b.queued.untilMs);
+  readonly #byId = new Map<ReservationId, Waiting>();
+  readonly #wakes = new IndexedHeap<OrderedLine>((a, b) => a.wakeMs < b.wakeMs);
+  /** How many wait on each path and below it. */
+  readonly #counts = new Map<BudgetPath, number>();
+  /** Lines whose head has to be judged before it has its places. */
+  readonly #unplaced = new Set<OrderedLine>();
+  readonly #stirred = new Set<OrderedPoint>();
+  /** Points where shares have changed. */
+  readonly #shifted = new Set<OrderedPoint>();
+
+  /** `shareOf`: what a child of a budget has had. */
+  constructor(shareOf: ShareOf) {
+    this.#shareOf = shareOf;
+  }
+
+  get count(): number {
+    return this.#byId.size;
+  }
+
+  /** All that wait, in no order. */
+  waiting(): IterableIterator<Waiting> {
+    return this.#byId.values();
+  }
+
+  /** What a child of a budget has had at `nowMs`. */
+  shareOf(budget: BudgetPath, child: string, nowMs: number): Share {
+    return this.#shareOf(budget, child, Math.floor(nowMs / SHARE_STEP_MS) * SHARE_STEP_MS);
+  }
+
+  byId(id: ReservationId): Waiting | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** The one that waits under an idempotency key. */
+  byKey(digest: string): Waiting | undefined {
+    const id = this.#byDigest.get(digest);
+    return id === undefined ? undefined : this.#byId.get(id);
+  }
+
+  /** How many wait on a path and below it. */
+  countAt(path: BudgetPath): number {
+    return this.#counts.get(path) ?? 0;
+  }
+
+  /** Whether somebody has to be looked at though nothing else happens at `nowMs`. */
+  isDue(nowMs: number): boolean {
+    return this.#unplaced.size > 0 || this.#stirred.size > 0 || this.#shifted.size > 0 || this.dueMs <= nowMs;
+  }
+
+  /** When somebody has to be looked at next though nothing happens. */
+  get dueMs(): number {
+    const endMs = this.#ends.top?.queued.untilMs ?? Number.POSITIVE_INFINITY;
+    return Math.min(endMs, this.#wakes.top?.wakeMs ?? Number.POSITIVE_INFINITY);
+  }
+
+  add(waiting: Waiting): void {
+    const { id, queued } = waiting;
+    this.#byId.set(id, waiting);
+    this.#byDigest.set(queued.key.digest, id);
+    this.#ends.add(waiting);
+    for (const path of pathsOf(waiting)) this.#counts.set(path, this.countAt(path) + 1);
+    const key = lineKey(waiting);
+    let line = this.#lines.get(key);
+    if (line === undefined) {
+      line = new OrderedLine(key, waiting);
+      this.#lines.set(key, line);
+    }
+    if (queued.seq > line.lastSeq) {
+      line.lastSeq = queued.seq;
+      line.waiting.set(id, waiting);
+    } else this.#putBack(line, waiting);
+    if (line.head === waiting) this.#unplaced.add(line);
+  }
+
+  remove({ id }: Waiting): void {
+    const waiting = this.#byId.get(id);
+    invariant(waiting !== undefined, `${id} does not wait`);
+    const line = this.#lines.get(lineKey(waiting));
+    invariant(line !== undefined, `${id} waits in a line`);
+    const isHead = line.head === waiting;
+    if (isHead) this.#unplace(line);
+    this.#byId.delete(id);
+    this.#byDigest.delete(waiting.queued.key.digest);
+    this.#ends.remove(waiting);
+    for (const path of pathsOf(waiting)) {
+      const count = this.countAt(path) - 1;
+      if (count === 0) this.#counts.delete(path);
+      else this.#counts.set(path, count);
+    }
+    line.waiting.delete(id);
+    if (line.waiting.size === 0) {
+      this.#lines.delete(line.key);
+      this.#unplaced.delete(line);
+    } else if (isHead) this.#unplaced.add(line);
+  }
+
+  /** Takes note that counters of a budget moved; `frees`: less of it is used than before. */
+  budgetMoved({ no, path, parentNo }: BudgetDef, frees: boolean): void {
+    if (frees) this.stirBudget(no);
+    if (parentNo === undefined) return;
+    for (const point of this.#points.get(parentNo) ?? []) {
+      point.childMoved(path);
+      this.#shifted.add(point);
+    }
+  }
+
+  /** Takes note of an edit: where amounts were raised and nothing else, only who is first there can fit now. */
+  budgetEdited(before: BudgetDef, after: BudgetDef): void {
+    if (before === after) return;
+    this.stirBudget(after.no);
+    if (after.parentNo !== undefined) this.stirBudget(after.parentNo);
+    if (!isRaised(before, after)) this.stirBelow(after.path);
+  }
+
+  /** Has the first head of each point of a budget judged again. */
+  stirBudget(budgetNo: number): void {
+    for (const point of this.#points.get(budgetNo) ?? []) this.#stirred.add(point);
+  }
+
+  /** Has the heads of all lines that ask a budget or one below it judged again: its rules have changed. */
+  stirBelow(path: BudgetPath): void {
+    for (const line of this.#lines.values()) if (asks(line.paths, path)) this.#replace(line);
+  }
+
+  /** Has the head of a line judged again, where this one is the head. */
+  stir(id: ReservationId): void {
+    const waiting = this.#byId.get(id);
+    const line = waiting && this.#lines.get(lineKey(waiting));
+    if (line?.head === waiting && line !== undefined) this.#replace(line);
+  }
+
+  /** Has all heads judged again: what was known of them may not hold any more. */
+  stirAll(): void {
+    for (const line of this.#lines.values()) this.#replace(line);
+  }
+
+  /** Up to `countMax` whose time is over, those whose was first over first. */
+  ended(nowMs: number, countMax: number): Waiting[] {
+    const found: Waiting[] = [];
+    for (let next = this.#ends.top; next !== undefined && next.queued.untilMs <= nowMs; next = this.#ends.top) {
+      if (found.length === countMax) break;
+      found.push(next);
+      this.#ends.remove(next);
+    }
+    for (const each of found) this.#ends.add(each);
+    return found;
+  }
+
+  /** A head that has no places yet; undefined where all have. */
+  nextUnplaced(nowMs: number): Line | undefined {
+    for (let line = this.#wakes.top; line !== undefined && line.wakeMs <= nowMs; line = this.#wakes.top) {
+      this.#replace(line);
+    }
+    return this.#unplaced.values().next().value;
+  }
+
+  /** The first head of a point that is stirred; undefined where none is. */
+  nextStirred(nowMs: number): Line | undefined {
+    for (const point of this.#shifted) {
+      const before = point.firstLine;
+      point.bringForward(nowMs);
+      if (point.firstLine !== before) this.#stirred.add(point);
+    }
+    this.#shifted.clear();
+    for (const point of this.#stirred) {
+      point.bringForward(nowMs);
+      const line = point.firstLine;
+      if (line !== undefined) return line;
+      this.#stirred.delete(point);
+    }
+    return undefined;
+  }
+
+  /**
+   * Gives the head of a line its places. `claims`: it fits as far as it is known, so that whoever is first at these points has
+   * to be judged; else it is known not to fit, or not to be first, at each of them.
+   */
+  place(line: Line, { points, rank, wakeMs, claims }: Placement): void {
+    const ordered = this.#mustLine(line);
+    this.#unplaced.delete(ordered);
+    const kept = ordered.places.filter(({ point, child }) => child.rank === rank && points.some((each) => isSame(each, point)));
+    for (const place of ordered.places.filter((each) => !kept.includes(each))) this.#leave(ordered, place);
+    for (const name of points) {
+      if (kept.some(({ point }) => isSame(name, point))) continue;
+      this.#point(name).add(ordered, rank);
+    }
+    for (const { point } of ordered.places) {
+      if (claims) this.#stirred.add(point);
+      else if (point.firstLine === ordered) this.#stirred.delete(point);
+    }
+    ordered.wakeMs = wakeMs;
+    if (this.#wakes.has(ordered)) this.#wakes.moved(ordered);
+    else this.#wakes.add(ordered);
+  }
+
+  /** Points of a budget at which somebody waits. */
+  pointsAt(budgetNo: number): readonly Point[] {
+    return this.#points.get(budgetNo) ?? NO_POINTS;
+  }
+
+  // Its places go, and with them what was known of those behind it.
+  #unplace(line: OrderedLine): void {
+    for (const place of [...line.places]) this.#leave(line, place);
+    this.#wakes.remove(line);
+    line.wakeMs = Number.POSITIVE_INFINITY;
+  }
+
+  #replace(line: OrderedLine): void {
+    this.#unplace(line);
+    this.#unplaced.add(line);
+  }
+
+  #leave(line: OrderedLine, place: Place): void {
+    const { point, child } = place;
+    if (point.firstLine === line) this.#stirred.add(point);
+    point.remove(line, child);
+    line.places.splice(line.places.indexOf(place), 1);
+    if (!point.isEmpty) return;
+    this.#stirred.delete(point);
+    this.#shifted.delete(point);
+    const left = (this.#points.get(point.budgetNo) ?? []).filter((each) => each !== point);
+    if (left.length === 0) this.#points.delete(point.budgetNo);
+    else this.#points.set(point.budgetNo, left);
+  }
+
+  #point(name: PointName): OrderedPoint {
+    const own = this.#points.get(name.budgetNo) ?? [];
+    const known = own.find((each) => isSame(each, name));
+    if (known !== undefined) return known;
+    const point = new OrderedPoint(name, this.#shareOf);
+    this.#points.set(name.budgetNo, [...own, point]);
+    return point;
+  }
+
+  // A batch that is taken back: those that it took out come back where they were.
+  #putBack(line: OrderedLine, waiting: Waiting): void {
+    this.#unplace(line);
+    const all = [...line.waiting.values(), waiting].sort((a, b) => a.queued.seq - b.queued.seq);
+    line.waiting.clear();
+    for (const each of all) line.waiting.set(each.id, each);
+    this.#unplaced.add(line);
+  }
+
+  #mustLine(line: Line): OrderedLine {
+    invariant(line instanceof OrderedLine, 'a line of this queue');
+    return line;
+  }
+}
+
+/** Where the head of a line has its places. */
+export interface Placement {
+  readonly points: readonly PointName[];
+  readonly rank: number;
+  readonly wakeMs: number;
+  readonly claims: boolean;
+}
+
+const NO_POINTS: readonly Point[] = [];
+
+function isRaised(before: BudgetDef, after: BudgetDef): boolean {
+  const { limits, revision, updateMs, ...rest } = after;
+  const isRest = Object.entries(rest).every(([name, value]) => before[name as keyof typeof rest] === value);
+  return (
+    isRest &&
+    limits.length === before.limits.length &&
+    limits.every((limit, at) => limit.no === before.limits[at]?.no && limit.amountMicros >= before.limits[at].amountMicros)
+  );
+}
+
+function isSame(a: PointName, b: PointName): boolean {
+  return a.budgetNo === b.budgetNo && a.kind === b.kind && a.no === b.no;
+}
+
+function lineKey({ budget, also, priority }: Reservation): string {
+  return also.length === 0 ? `${priority} ${budget}` : `${priority} ${budget} ${also.join(' ')}`;
+}
+
+function asks(paths: readonly BudgetPath[], budget: BudgetPath): boolean {
+  return childAt(budget, paths) !== undefined;
+}
+
+/** Every path that a waiting one counts at, each once. */
+function pathsOf({ budget, also }: Reservation): Iterable<BudgetPath> {
+  return also.length === 0 ? chainOf(budget) : new Set([budget, ...also].flatMap(chainOf));
+}
