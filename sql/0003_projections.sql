@@ -1,7 +1,7 @@
 -- Tables that readers query. All of them can be dropped and rebuilt from the journal.
 
 -- How far each tree is projected. next_reclaim_ms: the earliest reclaim time among its live reservations, so that the
--- reaper finds due trees without looking at reservations. at_ms: time of the projected entry; the tail is not older.
+-- reaper finds due trees without looking at reservations; or the earliest end of a wait, where that is earlier. at_ms: time of the projected entry; the tail is not older.
 CREATE TABLE budgetd.projection_heads (
   tree text COLLATE "C" PRIMARY KEY,
   seq bigint NOT NULL,
@@ -80,7 +80,9 @@ CREATE TABLE budgetd.alerts (
 -- accounts: flat triples of budget number, window number and period, root first. also: more budgets that were named to be
 -- charged; null: none. grant_seq: the entry that granted it. label_seqs: later entries with labels, laid over those of the grant.
 -- priority: null: normal. alternative: the one that was granted; null: what was asked for first. shadow: mode, reason and budget
--- where a mode made a grant of a refusal; null: none.
+-- where a mode made a grant of a refusal; null: none. queue: of one that waits, or left the queue ungranted: what it is judged
+-- with, and the path that it names, since budget_no is then that of the nearest budget that there was; grant_seq is the entry
+-- that put it into the queue. Null: granted.
 CREATE TABLE budgetd.reservations (
   tree text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL,
@@ -91,7 +93,7 @@ CREATE TABLE budgetd.reservations (
   holder text NOT NULL,
   grant_seq bigint NOT NULL,
   label_seqs bigint[],
-  state text COLLATE "C" NOT NULL CHECK (state IN ('ACTIVE', 'SETTLED', 'RELEASED', 'EXPIRED')),
+  state text COLLATE "C" NOT NULL CHECK (state IN ('QUEUED', 'ACTIVE', 'SETTLED', 'RELEASED', 'EXPIRED')),
   requested_micros bigint NOT NULL,
   granted_micros bigint NOT NULL,
   held_micros bigint NOT NULL,
@@ -113,6 +115,7 @@ CREATE TABLE budgetd.reservations (
   priority text COLLATE "C",
   alternative text,
   shadow text[] COLLATE "C",
+  queue json,
   PRIMARY KEY (tree, id)
 ) WITH (fillfactor = 85);
 CREATE INDEX reservations_live ON budgetd.reservations (tree, reclaim_ms) WHERE state = 'ACTIVE';
@@ -126,6 +129,13 @@ CREATE INDEX reservations_also ON budgetd.reservations (tree, id) INCLUDE (creat
 
 -- Lapsed ones that settle in parts: when each part came is not known. Few, and few at a time.
 CREATE INDEX reservations_late ON budgetd.reservations (tree, id) WHERE late AND state = 'EXPIRED';
+
+-- What waits: by id for lists, by the end of its wait for the reaper. That names a budget which may have come after it, or never:
+-- lists find it by what it names.
+CREATE INDEX reservations_queued ON budgetd.reservations (tree, id) WHERE state = 'QUEUED';
+CREATE INDEX reservations_waiting ON budgetd.reservations (tree, ((queue ->> 'until')::bigint)) WHERE state = 'QUEUED';
+CREATE INDEX reservations_named ON budgetd.reservations
+  (tree, budget_no, (replace(queue ->> 'path', '/', E'\x01') COLLATE "C")) WHERE queue IS NOT NULL;
 
 GRANT SELECT, INSERT, UPDATE, DELETE
   ON budgetd.projection_heads, budgetd.budgets, budgetd.counters, budgetd.rate_levels, budgetd.alerts,

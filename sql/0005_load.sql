@@ -16,7 +16,9 @@ RETURN json_build_array(
     r.outcome, r.release_reason, r.renewal_count),
   (SELECT json_build_array(b.path, b.def ->> 'unit') FROM budgetd.budgets b
     WHERE b.tree = r.tree AND b.budget_no = r.budget_no),
-  r.also, r.priority, r.alternative, r.shadow);
+  r.also, r.priority, r.alternative, r.shadow, r.queue,
+  CASE WHEN r.queue IS NOT NULL THEN (
+    SELECT p.salt FROM budgetd.personal p WHERE p.tree = r.tree AND p.seq = r.grant_seq) END);
 
 -- Rows of a budget's counters that a decision may need: the lifetime one, those of `p_periods` (rows of window and period),
 -- and of each window that it has: the latest period of a calendar or range window; what a rolling one holds, and its steps
@@ -84,7 +86,8 @@ RETURN (
     SELECT x.* FROM budgetd.personal x WHERE x.tree = p_tree AND x.seq = wanted.seq OFFSET 0
   ) AS p);
 
--- Entries that follow the projection come along where there are no more than `p_tail_count_max` of them. `p_periods`: flat
+-- Entries that follow the projection come along where there are no more than `p_tail_count_max` of them, and with them (unless that
+-- is 0) everything that waits. `p_periods`: flat
 -- triples of budget number, window number and period, beside those that the reservations name.
 CREATE FUNCTION budgetd.load_tree(
   p_tree text, p_paths text[], p_ids text[], p_periods bigint[], p_after_reclaim_ms bigint, p_lease_count_max integer,
@@ -103,6 +106,7 @@ AS $$
 DECLARE
   v_projected_at_ms bigint;
   v_lease_ids text[] := '{}';
+  v_queued_ids text[] := '{}';
   v_accounts bigint[];
 BEGIN
   SELECT h.seq, h.hash, h.at_ms INTO head_seq, head_hash, head_at_ms
@@ -123,14 +127,19 @@ BEGIN
     ) AS l;
   END IF;
 
-  IF cardinality(p_ids) > 0 OR cardinality(v_lease_ids) > 0 THEN
+  IF p_tail_count_max > 0 THEN
+    SELECT coalesce(array_agg(r.id), '{}') INTO v_queued_ids
+    FROM budgetd.reservations r WHERE r.tree = p_tree AND r.state = 'QUEUED';
+  END IF;
+
+  IF cardinality(p_ids) > 0 OR cardinality(v_lease_ids) > 0 OR cardinality(v_queued_ids) > 0 THEN
     SELECT json_agg(budgetd.reservation_json(r)) INTO reservations
-    FROM (SELECT DISTINCT id FROM unnest(p_ids || v_lease_ids) AS i(id)) AS wanted
+    FROM (SELECT DISTINCT id FROM unnest(p_ids || v_lease_ids || v_queued_ids) AS i(id)) AS wanted
     CROSS JOIN LATERAL (
       SELECT x.* FROM budgetd.reservations x WHERE x.tree = p_tree AND x.id = wanted.id OFFSET 0
     ) AS r;
     SELECT array_agg(DISTINCT ARRAY[r.accounts[i], r.accounts[i + 1], r.accounts[i + 2]]) INTO v_accounts
-    FROM unnest(p_ids || v_lease_ids) AS wanted(id)
+    FROM unnest(p_ids || v_lease_ids || v_queued_ids) AS wanted(id)
     CROSS JOIN LATERAL (
       SELECT x.accounts FROM budgetd.reservations x WHERE x.tree = p_tree AND x.id = wanted.id OFFSET 0
     ) AS r

@@ -14,12 +14,16 @@
 -- The first r_new_count reservations are new, and have besides
 --   g_numbers (3)  budget, time, entry of the grant
 --   g_texts (6)    holder, accounts, also, priority, alternative, shadow
+-- Of what waited or waits, which most never do:
+--   w_numbers (1)  tree   w_texts (1)  id             rows of when they waited, taken away first: they are granted, and new
+--   q_numbers (1)  tree   q_texts (2)  id, queue      new ones that wait, or left the queue ungranted
 -- Index lookups only: see 0005 for OFFSET 0, 0004 for ON CONFLICT.
 CREATE FUNCTION budgetd.project_batch(
   p_trees text[], p_from_seqs bigint[], p_to_seqs bigint[], p_at_ms bigint[], p_budget_counts integer[],
   b_numbers bigint[], b_texts text[], c_numbers bigint[], l_numbers bigint[], l_levels numeric[],
   a_numbers bigint[],
-  r_new_count integer, r_numbers bigint[], r_texts text[], g_numbers bigint[], g_texts text[]
+  r_new_count integer, r_numbers bigint[], r_texts text[], g_numbers bigint[], g_texts text[],
+  w_numbers bigint[], w_texts text[], q_numbers bigint[], q_texts text[]
 ) RETURNS bigint[]
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -30,7 +34,7 @@ SET enable_mergejoin = off
 SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-  c_states CONSTANT text[] := '{ACTIVE,SETTLED,RELEASED,EXPIRED}';
+  c_states CONSTANT text[] := '{ACTIVE,SETTLED,RELEASED,EXPIRED,QUEUED}';
   c_outcomes CONSTANT text[] := '{succeeded,failed,cancelled}';
   v_moves boolean[];
   v_seqs bigint[];
@@ -110,6 +114,21 @@ BEGIN
     SET at_ms = excluded.at_ms, used_micros = excluded.used_micros, amount_micros = excluded.amount_micros;
   END IF;
 
+  IF cardinality(w_numbers) > 0 THEN
+    DELETE FROM budgetd.reservations x
+    USING generate_series(1, cardinality(w_numbers)) AS i
+    CROSS JOIN LATERAL (
+      SELECT y.ctid FROM budgetd.reservations y
+      WHERE y.tree = p_trees[w_numbers[i]] AND y.id = w_texts[i] AND y.state = 'QUEUED' OFFSET 0
+    ) AS found
+    WHERE v_moves[w_numbers[i]] AND x.ctid = found.ctid;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    SELECT count(*) INTO v_wanted FROM unnest(w_numbers) AS w(place) WHERE v_moves[w.place];
+    IF v_count <> v_wanted THEN
+      RAISE EXCEPTION USING ERRCODE = 'BD003', MESSAGE = 'an entry grants a reservation that does not wait';
+    END IF;
+  END IF;
+
   IF r_new_count > 0 THEN
     INSERT INTO budgetd.reservations (
       tree, id, budget_no, accounts, also, create_ms, holder, grant_seq, label_seqs, state, outcome, late, estimated,
@@ -126,6 +145,16 @@ BEGIN
       r_numbers[17 * i], r_texts[3 * i], g_texts[6 * i - 2], g_texts[6 * i - 1], g_texts[6 * i]::text[]
     FROM generate_series(1, r_new_count) AS i
     WHERE v_moves[r_numbers[17 * i - 16]];
+  END IF;
+
+  -- Not in the INSERT: what is never set costs nothing there.
+  IF cardinality(q_numbers) > 0 THEN
+    UPDATE budgetd.reservations x SET queue = q_texts[2 * i]::json
+    FROM generate_series(1, cardinality(q_numbers)) AS i
+    CROSS JOIN LATERAL (
+      SELECT y.ctid FROM budgetd.reservations y WHERE y.tree = p_trees[q_numbers[i]] AND y.id = q_texts[2 * i - 1] OFFSET 0
+    ) AS found
+    WHERE v_moves[q_numbers[i]] AND x.ctid = found.ctid;
   END IF;
 
   IF cardinality(r_numbers) > 17 * r_new_count THEN
@@ -157,9 +186,11 @@ BEGIN
 
   UPDATE budgetd.projection_heads x
   SET seq = t.to_seq, at_ms = t.at_ms, budget_count = greatest(x.budget_count, t.budget_count),
-    next_reclaim_ms = (
-      SELECT r.reclaim_ms FROM budgetd.reservations r
-      WHERE r.tree = x.tree AND r.state = 'ACTIVE' ORDER BY r.reclaim_ms LIMIT 1)
+    next_reclaim_ms = least(
+      (SELECT r.reclaim_ms FROM budgetd.reservations r
+        WHERE r.tree = x.tree AND r.state = 'ACTIVE' ORDER BY r.reclaim_ms LIMIT 1),
+      (SELECT (r.queue ->> 'until')::bigint FROM budgetd.reservations r
+        WHERE r.tree = x.tree AND r.state = 'QUEUED' ORDER BY (r.queue ->> 'until')::bigint LIMIT 1))
   FROM unnest(p_trees, p_to_seqs, p_at_ms, p_budget_counts, v_moves) AS t(tree, to_seq, at_ms, budget_count, moves)
   CROSS JOIN LATERAL (
     SELECT y.ctid FROM budgetd.projection_heads y WHERE y.tree = t.tree OFFSET 0

@@ -137,7 +137,17 @@ BEGIN
   END LOOP;
 END $$;
 
--- Open budgets that close by age and have had no live hold and no movement for so long at `p_now_ms`, in the order in which they
+-- Whether something waits that is to be charged to a budget. Looks at all that waits in its tree.
+CREATE FUNCTION budgetd.is_waited_for(p_tree text, p_budget_no integer) RETURNS boolean
+LANGUAGE sql STABLE
+RETURN EXISTS (
+  SELECT FROM (
+    SELECT x.accounts FROM budgetd.reservations x WHERE x.tree = p_tree AND x.state = 'QUEUED'
+    ORDER BY (x.queue ->> 'until')::bigint OFFSET 0
+  ) AS r
+  WHERE budgetd.names_budget(r.accounts, p_budget_no));
+
+-- Open budgets that close by age and have had no live hold, nothing that waits and no movement for so long at `p_now_ms`, in the order in which they
 -- were to be looked at, after a cursor. Those that were looked at in vain are moved on to when they may be idle at the
 -- earliest, so that each is looked at about once in its age, however many there are. Stops after `p_look_count_max` looks: what
 -- is left comes another time. A row that somebody else is at is left to them.
@@ -175,6 +185,9 @@ BEGIN
       WHEN v_counts.active_count > 0 THEN p_now_ms + v_row.close_after_ms
       ELSE v_counts.moved_ms + v_row.close_after_ms
     END;
+    IF v_next_ms <= p_now_ms AND budgetd.is_waited_for(v_row.tree, v_row.budget_no) THEN
+      v_next_ms := p_now_ms + v_row.close_after_ms;
+    END IF;
     IF v_next_ms <= p_now_ms AND EXISTS (SELECT FROM budgetd.quarantine q WHERE q.tree = v_row.tree) THEN
       v_next_ms := p_now_ms + c_out_of_service_ms;
     END IF;

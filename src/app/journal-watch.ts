@@ -84,7 +84,7 @@ export class JournalWatch {
     this.#state.commit();
     this.#state.evictRemembered(0);
     this.#state.evictPast(entry.atMs);
-    if (entry.type === 'Granted') this.#state.evictReservation(entry.reservation.id);
+    if (entry.type === 'Granted' || entry.type === 'Enqueued') this.#state.evictReservation(entry.reservation.id);
     return problems;
   }
 

@@ -6,7 +6,9 @@ import { oldestStep } from '../kernel/window.ts';
 
 /** A reservation. Personal fields are not part of the journal, so they are not compared. */
 export function reservationText(reservation: Reservation): string {
-  return textOf({ ...reservation, actingFor: '', labels: [] });
+  const { queued } = reservation;
+  const unsalted = queued && { ...queued, salt: undefined };
+  return textOf({ ...reservation, queued: unsalted, actingFor: '', labels: [] });
 }
 
 /** A budget with its counts, the levels of its rates and its marks of alerts; its counters are compared one by one. */

@@ -3,10 +3,9 @@
 // besides; nothing is taken on trust but the entries.
 import { apply } from '../kernel/apply.ts';
 import type { BudgetState } from '../kernel/budget.ts';
-import type { Entry } from '../kernel/entry.ts';
+import type { Entry, Granted } from '../kernel/entry.ts';
 import { InvariantError } from '../kernel/invariant.ts';
 import type { ReservationId, TreeId } from '../kernel/names.ts';
-import { reservationOf } from '../kernel/replay.ts';
 import { TreeState } from '../kernel/tree-state.ts';
 import type { Audit } from '../store/audit.ts';
 import { readCheckedRows } from '../store/journal-reader.ts';
@@ -106,8 +105,8 @@ class TreeCheck {
 
   // `apply` passes over records that a partial state does not hold; here everything must be there.
   #bringBack(entry: Entry): void {
-    const ids = entry.type === 'Expired' ? entry.lapses.map(({ id }) => id) : idsOf(entry);
-    for (const id of ids) {
+    if (entry.type === 'Granted') this.#checkPlace(entry);
+    for (const id of idsOf(entry)) {
       if (this.#state.reservation(id) !== undefined) continue;
       const text = this.#ended.get(id);
       if (text === undefined) this.differs(`entry ${entry.seq} changes reservation ${id}, which was never granted`);
@@ -115,14 +114,26 @@ class TreeCheck {
     }
   }
 
+  // What waited is granted under the very id that it waited with, and nothing is granted twice.
+  #checkPlace({ seq, reservation: { id }, enqueuedSeq }: Granted): void {
+    const before = this.#state.reservation(id);
+    const isKnown = before !== undefined || this.#ended.has(id);
+    if (enqueuedSeq === undefined) {
+      if (isKnown) this.differs(`entry ${seq} grants reservation ${id}, which there is already`);
+    } else if (before?.figures.state !== 'QUEUED' || before.queued?.seq !== enqueuedSeq) {
+      this.differs(`entry ${seq} grants reservation ${id} out of the queue, where it is not`);
+    }
+  }
+
   #putAway(entry: Entry): void {
-    const ended = entry.type === 'Settled' || entry.type === 'Released' ? entry.id : undefined;
-    const reservation = ended === undefined ? undefined : this.#state.reservation(ended);
-    if (reservation === undefined) return;
-    const { state } = reservation.figures;
-    if (state !== 'SETTLED' && state !== 'RELEASED') return;
-    this.#ended.set(reservation.id, reservationText(reservation));
-    this.#state.evictReservation(reservation.id);
+    const isEnd = entry.type === 'Settled' || entry.type === 'Released' || entry.type === 'LeftQueue';
+    for (const id of isEnd ? idsOf(entry) : []) {
+      const reservation = this.#state.reservation(id);
+      const state = reservation?.figures.state;
+      if (reservation === undefined || (state !== 'SETTLED' && state !== 'RELEASED')) continue;
+      this.#ended.set(id, reservationText(reservation));
+      this.#state.evictReservation(id);
+    }
   }
 
   async #compareProjection(budgetCount: number): Promise<void> {
@@ -179,9 +190,21 @@ class TreeCheck {
   }
 }
 
+/** Reservations that an entry changes, those that it makes left out. */
 function idsOf(entry: Entry): readonly ReservationId[] {
-  if (entry.type === 'Granted') return [];
-  if (entry.type === 'Renewed' || entry.type === 'Graced') return entry.moves.map(({ id }) => id);
-  const id = reservationOf(entry);
-  return id === undefined ? [] : [id];
+  switch (entry.type) {
+    case 'Extended':
+    case 'Settled':
+    case 'Released':
+      return [entry.id];
+    case 'Renewed':
+    case 'Graced':
+      return entry.moves.map(({ id }) => id);
+    case 'Expired':
+      return entry.lapses.map(({ id }) => id);
+    case 'LeftQueue':
+      return entry.leaves.map(({ id }) => id);
+    default:
+      return [];
+  }
 }

@@ -8,12 +8,14 @@ import type {
   BudgetChange,
   Effect,
   Entry,
+  EntryBase,
   EntryPersonal,
   EntryType,
   GracedLease,
   Headroom,
   Lapse,
   LeaseMove,
+  Leave,
   RateMove,
   RefusedRenewal,
   Revisions,
@@ -35,6 +37,7 @@ import {
   stringOf,
 } from './json-text.ts';
 import { CorruptJournalError } from './port.ts';
+import { queuedOf } from './queued-codec.ts';
 import { refusalOf } from './refusal-codec.ts';
 
 type Raw = Readonly<Record<string, unknown>>;
@@ -73,6 +76,10 @@ export function decodeEntry(value: unknown, context: DecodeContext): Entry {
   switch (type) {
     case 'Granted':
       return { ...base, type, ...grantOf(raw, base, context) };
+    case 'Enqueued':
+      return { ...base, type, ...enqueuedOf(raw, base, context) };
+    case 'LeftQueue':
+      return { ...base, type, leaves: arrayOf(raw['leaves']).map(leaveOf) };
     case 'Extended':
       return {
         ...base,
@@ -149,31 +156,50 @@ function personalOf(commitment: unknown, seq: number, context: DecodeContext): E
   };
 }
 
-function grantOf(raw: Raw, { atMs, personal }: Pick<Entry, 'atMs' | 'personal'>, context: DecodeContext) {
-  const accounts = sharedAccounts(raw['accounts'], context);
+type ReservationBase = Pick<EntryBase, 'seq' | 'atMs' | 'actor' | 'personal'>;
+
+function grantOf(raw: Raw, base: ReservationBase, context: DecodeContext) {
+  const reservation = reservationOf(raw, base, context);
   return {
+    enqueuedSeq: raw['enqueued'] === undefined ? undefined : integerOf(raw['enqueued']),
     rateMoves: raw['rates'] === undefined ? [] : rateMovesOf(raw['rates']),
-    reservation: {
-      id: stringOf(raw['id']) as ReservationId,
-      budgetNo: integerOf(raw['budgetNo']),
-      budget: stringOf(raw['budget']) as BudgetPath,
-      also: raw['also'] === undefined ? [] : arrayOf(raw['also']).map((path) => stringOf(path) as BudgetPath),
-      unit: stringOf(raw['unit']),
-      accounts,
-      createMs: raw['createMs'] === undefined ? atMs : integerOf(raw['createMs']),
-      priority: raw['priority'] === undefined ? PRIORITY_DEFAULT : priorityOf(raw['priority']),
-      alternative: raw['alternative'] === undefined ? '' : stringOf(raw['alternative']),
-      shadow: raw['shadow'] === undefined ? undefined : shadowOf(raw['shadow']),
-      holder: raw['holder'] === undefined ? '' : stringOf(raw['holder']),
-      actingFor: personal?.actingFor ?? '',
-      labels: personal?.labels ?? [],
-      figures: figuresOf(raw['fig']),
-    },
+    reservation,
     minMicros: amountOf(raw['min']),
     revisions: revisionsOf(raw['rev']),
     headroom: headroomOf(raw['room']),
-    effects: effectsOf(raw['fx'], context, accounts),
+    effects: effectsOf(raw['fx'], context, reservation.accounts),
   };
+}
+
+function enqueuedOf(raw: Raw, base: ReservationBase, context: DecodeContext) {
+  const { seq, actor, personal } = base;
+  const queued = queuedOf(raw['queued'], { seq, actor, salt: personal?.salt, commitment: personal?.commitment });
+  return { reservation: { ...reservationOf(raw, base, context), queued }, revisions: revisionsOf(raw['rev']) };
+}
+
+function reservationOf(raw: Raw, { atMs, personal }: ReservationBase, context: DecodeContext) {
+  return {
+    id: stringOf(raw['id']) as ReservationId,
+    budgetNo: integerOf(raw['budgetNo']),
+    budget: stringOf(raw['budget']) as BudgetPath,
+    also: raw['also'] === undefined ? [] : arrayOf(raw['also']).map((path) => stringOf(path) as BudgetPath),
+    unit: stringOf(raw['unit']),
+    accounts: sharedAccounts(raw['accounts'], context),
+    createMs: raw['createMs'] === undefined ? atMs : integerOf(raw['createMs']),
+    priority: raw['priority'] === undefined ? PRIORITY_DEFAULT : priorityOf(raw['priority']),
+    alternative: raw['alternative'] === undefined ? '' : stringOf(raw['alternative']),
+    shadow: raw['shadow'] === undefined ? undefined : shadowOf(raw['shadow']),
+    queued: undefined,
+    holder: raw['holder'] === undefined ? '' : stringOf(raw['holder']),
+    actingFor: personal?.actingFor ?? '',
+    labels: personal?.labels ?? [],
+    figures: figuresOf(raw['fig']),
+  };
+}
+
+function leaveOf(value: unknown): Leave {
+  const [id, figures, refusal] = arrayOf(value, 3);
+  return { id: stringOf(id) as ReservationId, figures: figuresOf(figures), refusal: refusalOf(refusal) };
 }
 
 function changeOf(raw: Raw, context: DecodeContext) {

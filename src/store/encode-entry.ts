@@ -10,22 +10,26 @@ import type {
   Alerted,
   BudgetChange,
   Effect,
+  Enqueued,
   Entry,
   Expired,
   Extended,
   Graced,
   Granted,
   Headroom,
+  LeftQueue,
   RateMove,
   Refused,
   Renewed,
   Revisions,
   Settled,
 } from '../kernel/entry.ts';
+import type { Reservation } from '../kernel/reservation.ts';
 import { budgetDefText } from './budget-def-codec.ts';
 import { shadowText } from './enforcement-codec.ts';
 import { figuresText } from './figures-codec.ts';
 import { accountsText, amountText, levelText, optionalAmountText, quote } from './json-text.ts';
+import { queuedText } from './queued-codec.ts';
 import { refusalText } from './refusal-codec.ts';
 
 /** Version of the format that is written. Older ones stay readable for ever. */
@@ -45,6 +49,10 @@ function bodyText(entry: Entry): string {
   switch (entry.type) {
     case 'Granted':
       return grantedText(entry);
+    case 'Enqueued':
+      return enqueuedText(entry);
+    case 'LeftQueue':
+      return leftQueueText(entry);
     case 'Extended':
       return extendedText(entry);
     case 'Settled':
@@ -67,19 +75,42 @@ function bodyText(entry: Entry): string {
 }
 
 function grantedText(entry: Granted): string {
-  const r = entry.reservation;
+  const { reservation, enqueuedSeq } = entry;
+  return (
+    `${reservationMembers(reservation, entry.atMs)},` +
+    (enqueuedSeq === undefined ? '' : `"enqueued":${enqueuedSeq},`) +
+    (entry.rateMoves.length === 0 ? '' : `"rates":[${entry.rateMoves.map(rateMoveText).join(',')}],`) +
+    `"fig":${figuresText(reservation.figures)},"min":${amountText(entry.minMicros)},"rev":${revisionsText(entry.revisions)},` +
+    `"room":${headroomText(entry.headroom)},"fx":${effectsText(entry.effects, reservation.accounts)}`
+  );
+}
+
+function enqueuedText(entry: Enqueued): string {
+  const { reservation, revisions } = entry;
+  return (
+    `${reservationMembers(reservation, entry.atMs)},"fig":${figuresText(reservation.figures)},` +
+    `"queued":${queuedText(entry)},"rev":${revisionsText(revisions)}`
+  );
+}
+
+function leftQueueText(entry: LeftQueue): string {
+  const leaves = entry.leaves.map(
+    ({ id, figures, refusal }) => `[${quote(id)},${figuresText(figures)},${refusalText(refusal)}]`,
+  );
+  return `"leaves":[${leaves.join(',')}]`;
+}
+
+// What never changes after the entry, but for what is personal.
+function reservationMembers(r: Reservation, atMs: number): string {
   return (
     `"id":${quote(r.id)},"budgetNo":${r.budgetNo},"budget":${quote(r.budget)},"unit":${quote(r.unit)},` +
-    `"accounts":${accountsText(r.accounts)},` +
-    (r.createMs === entry.atMs ? '' : `"createMs":${r.createMs},`) +
-    (r.holder === '' ? '' : `"holder":${quote(r.holder)},`) +
-    (r.priority === PRIORITY_DEFAULT ? '' : `"priority":"${r.priority}",`) +
-    (r.alternative === '' ? '' : `"alternative":${quote(r.alternative)},`) +
-    (r.shadow === undefined ? '' : `"shadow":${shadowText(r.shadow)},`) +
-    (r.also.length === 0 ? '' : `"also":[${r.also.map(quote).join(',')}],`) +
-    (entry.rateMoves.length === 0 ? '' : `"rates":[${entry.rateMoves.map(rateMoveText).join(',')}],`) +
-    `"fig":${figuresText(r.figures)},"min":${amountText(entry.minMicros)},"rev":${revisionsText(entry.revisions)},` +
-    `"room":${headroomText(entry.headroom)},"fx":${effectsText(entry.effects, r.accounts)}`
+    `"accounts":${accountsText(r.accounts)}` +
+    (r.createMs === atMs ? '' : `,"createMs":${r.createMs}`) +
+    (r.holder === '' ? '' : `,"holder":${quote(r.holder)}`) +
+    (r.priority === PRIORITY_DEFAULT ? '' : `,"priority":"${r.priority}"`) +
+    (r.alternative === '' ? '' : `,"alternative":${quote(r.alternative)}`) +
+    (r.shadow === undefined ? '' : `,"shadow":${shadowText(r.shadow)}`) +
+    (r.also.length === 0 ? '' : `,"also":[${r.also.map(quote).join(',')}]`)
   );
 }
 

@@ -8,7 +8,7 @@ import { CorruptJournalError } from './port.ts';
 const LENGTH = 19;
 /** Everything from the end on is left out while nothing of it is said. */
 const FRESH_LENGTH = 12;
-const STATES: ReadonlySet<string> = new Set<ReservationState>(['ACTIVE', 'SETTLED', 'RELEASED', 'EXPIRED']);
+const STATES: ReadonlySet<string> = new Set<ReservationState>(['QUEUED', 'ACTIVE', 'SETTLED', 'RELEASED', 'EXPIRED']);
 const OUTCOMES: ReadonlySet<string> = new Set<Outcome>(['succeeded', 'failed', 'cancelled']);
 
 /** Figures as a JSON array. */

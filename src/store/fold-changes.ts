@@ -1,7 +1,7 @@
 // Journal entries to net changes of projected rows: a hold that opens and closes among them becomes one row, a counter one
 // difference. Pure, and shared by every store, so that projections cannot differ between them.
 import type { Account, BudgetDef } from '../kernel/budget.ts';
-import type { Alert, BudgetChange, Effect, Entry, Granted, RateMove } from '../kernel/entry.ts';
+import type { Alert, BudgetChange, Effect, Enqueued, Entry, Granted, RateMove } from '../kernel/entry.ts';
 import type { ReservationId } from '../kernel/names.ts';
 import type { ReservationFigures } from '../kernel/reservation.ts';
 import { type AlertRow, alertRow, alertsAfter } from './fold-alerts.ts';
@@ -37,11 +37,13 @@ export interface RateRow {
   readonly atMs: number;
 }
 
-/** A reservation that is new (`granted` is its entry) or changed. */
+/** A reservation that is new (`made` is its entry) or changed. */
 export interface ReservationRow {
   readonly id: ReservationId;
-  readonly granted: Granted | undefined;
-  /** Entries after the grant whose personal fields hold labels for it, in order. */
+  readonly made: Granted | Enqueued | undefined;
+  /** Whether a row is there already, of when it waited, which this one takes the place of. */
+  readonly replaces: boolean;
+  /** Entries after that one whose personal fields hold labels for it, in order. */
   readonly labelSeqs: readonly number[];
   readonly figures: ReservationFigures;
 }
@@ -106,14 +108,15 @@ class Fold {
   add(entry: Entry): void {
     switch (entry.type) {
       case 'Granted':
-        this.reservations.set(entry.reservation.id, {
-          id: entry.reservation.id,
-          granted: entry,
-          labelSeqs: [],
-          figures: entry.reservation.figures,
-        });
+        this.#make(entry, entry.enqueuedSeq !== undefined && !this.reservations.has(entry.reservation.id));
         this.#move(entry.effects, entry.atMs);
         this.#moveRates(entry.rateMoves, entry.atMs);
+        break;
+      case 'Enqueued':
+        this.#make(entry, false);
+        break;
+      case 'LeftQueue':
+        for (const { id, figures } of entry.leaves) this.#change(id, figures);
         break;
       case 'Extended':
       case 'Settled':
@@ -139,6 +142,11 @@ class Fold {
       default:
         this.#changeBudget(entry);
     }
+  }
+
+  #make(made: Granted | Enqueued, replaces: boolean): void {
+    const { id, figures } = made.reservation;
+    this.reservations.set(id, { id, made, replaces, labelSeqs: [], figures });
   }
 
   #changeBudget(entry: BudgetChange): void {
@@ -181,7 +189,7 @@ class Fold {
     let labelSeqs = before?.labelSeqs ?? [];
     // A settlement's labels are laid over those of the Reserve.
     if (entry?.type === 'Settled' && (entry.personal?.labels.length ?? 0) > 0) labelSeqs = [...labelSeqs, entry.seq];
-    this.reservations.set(id, { id, granted: before?.granted, labelSeqs, figures });
+    this.reservations.set(id, { id, made: before?.made, replaces: before?.replaces ?? false, labelSeqs, figures });
   }
 
   #move(effects: readonly Effect[], atMs: number): void {

@@ -78,6 +78,10 @@ function partsOf(figures: Reservation['figures'], atMs: number): readonly Part[]
   ];
 }
 
+function isWaitedFor(tree: MemoryTree, budgetNo: number): boolean {
+  return tree.waiting().some(({ accounts }) => accounts.some((each) => each.budgetNo === budgetNo));
+}
+
 /** Budgets that are idle at `nowMs`, in the order of the cursor. */
 export function idleBudgets(database: MemoryDatabase, nowMs: number, after: IdleBudget | undefined): IdleBudget[] {
   const key = ({ lookMs, treeId, budgetNo }: IdleBudget): readonly [number, TreeId, number] => [
@@ -94,7 +98,7 @@ export function idleBudgets(database: MemoryDatabase, nowMs: number, after: Idle
     .flatMap((tree) =>
       tree.budgets().flatMap(({ def, activeCount, movedMs }): IdleBudget[] => {
         const { closeAfterMs } = def.shape;
-        if (def.closed || closeAfterMs === undefined || activeCount > 0) return [];
+        if (def.closed || closeAfterMs === undefined || activeCount > 0 || isWaitedFor(tree, def.no)) return [];
         return [{ treeId: tree.treeId, budgetNo: def.no, path: def.path, lookMs: movedMs + closeAfterMs }];
       }),
     )

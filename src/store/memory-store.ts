@@ -137,6 +137,7 @@ function load(database: MemoryDatabase, request: LoadRequest): Loaded {
     leasesThroughMs = last?.figures.reclaimMs ?? Number.MAX_SAFE_INTEGER;
     for (const lease of leases) if (lease.figures.reclaimMs <= leasesThroughMs) ids.add(lease.id);
   }
+  if (request.withTail) for (const { id } of tree.waiting()) ids.add(id);
   const reservations = [...ids].flatMap((id) => tree.reservation(id) ?? []);
   const isTooLong = request.withTail && tree.head.seq - tree.projectedSeq > TAIL_COUNT_MAX;
   const paths = new Set<string>(request.paths.flatMap((path) => chainOf(path)));
@@ -230,8 +231,8 @@ function dueTrees(database: MemoryDatabase, atMs: number, after: DueTree | undef
   const order = (a: DueTree, b: DueTree) => a.reclaimMs - b.reclaimMs || (a.treeId < b.treeId ? -1 : 1);
   return [...database.trees.values()]
     .flatMap((tree) => {
-      const first = tree.quarantine === undefined ? tree.leasesAfter(Number.NEGATIVE_INFINITY)[0] : undefined;
-      return first === undefined ? [] : [{ treeId: tree.treeId, reclaimMs: first.figures.reclaimMs }];
+      const dueMs = tree.quarantine === undefined ? tree.dueMs : undefined;
+      return dueMs === undefined ? [] : [{ treeId: tree.treeId, reclaimMs: dueMs }];
     })
     .filter((due) => due.reclaimMs <= atMs)
     .filter((due) => after === undefined || (due.treeId !== after.treeId && order(due, after) > 0))

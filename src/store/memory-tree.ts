@@ -32,7 +32,7 @@ export class MemoryTree {
   readonly #alerts = new Map<string, readonly AlertRow[]>();
   readonly #reservations = new Map<
     ReservationId,
-    ReservationRow & { readonly granted: NonNullable<ReservationRow['granted']> }
+    Omit<ReservationRow, 'replaces'> & { readonly made: NonNullable<ReservationRow['made']> }
   >();
 
   constructor(treeId: TreeId) {
@@ -64,11 +64,15 @@ export class MemoryTree {
     for (const [key, rows] of changes.alerts) this.#alerts.set(key, alertsAfter(this.#alerts.get(key) ?? [], rows));
     for (const [id, row] of changes.reservations) {
       const before = this.#reservations.get(id);
-      const granted = row.granted ?? before?.granted;
-      if (granted === undefined) {
+      if (row.replaces && before?.figures.state !== 'QUEUED') {
+        throw new ProjectionMismatchError(`an entry grants reservation ${id}, which does not wait`);
+      }
+      const made = row.made ?? before?.made;
+      if (made === undefined) {
         throw new ProjectionMismatchError(`an entry changes reservation ${id}, which is not projected`);
       }
-      this.#reservations.set(id, { ...row, granted, labelSeqs: [...(before?.labelSeqs ?? []), ...row.labelSeqs] });
+      const labelSeqs = row.made === undefined ? [...(before?.labelSeqs ?? []), ...row.labelSeqs] : row.labelSeqs;
+      this.#reservations.set(id, { id, made, labelSeqs, figures: row.figures });
     }
     this.budgetCount = Math.max(this.budgetCount, changes.budgetNoMax);
     this.projectedSeq = changes.toSeq;
@@ -84,10 +88,18 @@ export class MemoryTree {
   reservation(id: ReservationId): Reservation | undefined {
     const row = this.#reservations.get(id);
     if (row === undefined) return undefined;
-    const grant = this.personal.get(row.granted.seq);
-    let labels = grant?.labels ?? [];
+    const { made, figures } = row;
+    const personal = this.personal.get(made.seq);
+    let labels = personal?.labels ?? [];
     for (const seq of row.labelSeqs) labels = labelsAfter(labels, this.personal.get(seq)?.labels ?? []);
-    return { ...row.granted.reservation, actingFor: grant?.actingFor ?? '', labels, figures: row.figures };
+    const { queued } = made.reservation;
+    return {
+      ...made.reservation,
+      ...(queued !== undefined && { queued: { ...queued, salt: personal?.salt } }),
+      actingFor: personal?.actingFor ?? '',
+      labels,
+      figures,
+    };
   }
 
   /** Projected reservations, by id. */
@@ -101,6 +113,19 @@ export class MemoryTree {
     return this.reservations()
       .filter(({ figures }) => figures.state === 'ACTIVE' && figures.reclaimMs > reclaimMs)
       .sort((a, b) => a.figures.reclaimMs - b.figures.reclaimMs);
+  }
+
+  /** Those that wait, by id. */
+  waiting(): Reservation[] {
+    return this.reservations().filter(({ figures }) => figures.state === 'QUEUED');
+  }
+
+  /** First instant at which a hold lapses or a wait ends; undefined where nothing is live or waits. */
+  get dueMs(): number | undefined {
+    const reclaimMs = this.leasesAfter(Number.NEGATIVE_INFINITY)[0]?.figures.reclaimMs;
+    const ends = this.waiting().flatMap(({ queued }) => queued?.untilMs ?? []);
+    const dueMs = Math.min(reclaimMs ?? Number.POSITIVE_INFINITY, ...ends);
+    return Number.isFinite(dueMs) ? dueMs : undefined;
   }
 
   #moveCounter(key: string, row: CounterRow): void {

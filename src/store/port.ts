@@ -28,7 +28,10 @@ export interface LoadRequest {
    * share the last one's instant come along.
    */
   readonly leases: { readonly afterReclaimMs: number; readonly countMax: number } | undefined;
-  /** Whether the entries after the projected sequence are wanted: yes unless the cache has them. */
+  /**
+   * Whether the entries after the projected sequence are wanted: yes unless the cache has them. Everything that waits in the
+   * tree comes along with them, each with the budgets that it names and that there are.
+   */
   readonly withTail: boolean;
 }
 
@@ -43,6 +46,7 @@ export interface Loaded {
    * the request name; of its rolling windows what is held, and the steps that count at projectedSeq or later.
    */
   readonly budgets: readonly BudgetState[];
+  /** Those that were asked for, live ones by reclaim time where asked, and with a tail those that wait; each once. */
   readonly reservations: readonly Reservation[];
   /**
    * Every live reservation with a reclaim time after the one asked and up to here is among `reservations`; undefined
@@ -135,14 +139,14 @@ export interface WriterLease {
   readonly gapMs: number;
 }
 
-/** A live reservation that is due, as the reaper looks for them across trees. */
+/** A tree with a hold that has lapsed or a wait that is over, as the reaper looks for them across trees. */
 export interface DueTree {
   readonly treeId: TreeId;
-  /** Earliest reclaim time among its due reservations. */
+  /** Earliest reclaim time of what is live there, or end of a wait where that is earlier. */
   readonly reclaimMs: number;
 }
 
-/** An open budget that has had no live hold and no movement for as long as it says, as the reaper looks for them. */
+/** An open budget that has had no live hold, nothing that waits and no movement for as long as it says, as the reaper looks for them. */
 export interface IdleBudget {
   readonly treeId: TreeId;
   readonly budgetNo: number;
@@ -184,7 +188,7 @@ export interface Store {
     countMax: number,
     after?: TreeId,
   ): Promise<readonly { readonly treeId: TreeId; readonly projectedSeq: number }[]>;
-  /** Trees with live reservations due at `nowMs` in the projection, earliest first, after a cursor, up to `countMax`. */
+  /** Trees with lapses or ends of waits that are due at `nowMs` in the projection, earliest first, after a cursor, up to `countMax`. */
   dueTrees(nowMs: number, after: DueTree | undefined, countMax: number): Promise<readonly DueTree[]>;
   /**
    * Sums up what windows of a budget have to start from, as projected; `seq` says how far that is. See WindowHistory. What a

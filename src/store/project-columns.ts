@@ -7,9 +7,16 @@ import { budgetDefText } from './budget-def-codec.ts';
 import type { AlertRow } from './fold-alerts.ts';
 import type { BudgetRow, CounterRow, RateRow, ReservationRow, TreeChanges } from './fold-changes.ts';
 import { quoted, scalarArray, textArray } from './pg-array.ts';
+import { queueRowText } from './queued-codec.ts';
 
 // Places in the arrays of sql/0006, from 1.
-const STATE_NOS: Readonly<Record<ReservationState, number>> = { ACTIVE: 1, SETTLED: 2, RELEASED: 3, EXPIRED: 4 };
+const STATE_NOS: Readonly<Record<ReservationState, number>> = {
+  ACTIVE: 1,
+  SETTLED: 2,
+  RELEASED: 3,
+  EXPIRED: 4,
+  QUEUED: 5,
+};
 const OUTCOME_NOS: Readonly<Record<Outcome, number>> = { succeeded: 1, failed: 2, cancelled: 3 };
 
 /** As it stands in a literal. */
@@ -29,6 +36,12 @@ export interface ProjectColumns {
   readonly figureTexts: string;
   readonly grantNumbers: string;
   readonly grantTexts: string;
+  /** Reservations whose rows of when they waited are taken away first. */
+  readonly replacedNumbers: string;
+  readonly replacedTexts: string;
+  /** New ones that wait, or left the queue ungranted. */
+  readonly queueNumbers: string;
+  readonly queueTexts: string;
 }
 
 /** Columns of the changes of many trees; a tree's place is that in `changes`, from 1. */
@@ -40,6 +53,7 @@ export function columnsOf(changes: readonly TreeChanges[]): ProjectColumns {
   const alertNumbers: Element[] = [];
   const fresh = new ReservationColumns();
   const changed = new ReservationColumns();
+  const queue = new QueueColumns();
   changes.forEach((change, i) => {
     for (const row of change.budgets.values()) {
       pushBudget(budgetNumbers, i + 1, row);
@@ -49,8 +63,9 @@ export function columnsOf(changes: readonly TreeChanges[]): ProjectColumns {
     for (const row of change.rates.values()) pushRate(rates, i + 1, row);
     for (const rows of change.alerts.values()) for (const row of rows) pushAlert(alertNumbers, i + 1, row);
     for (const row of change.reservations.values()) {
-      if (row.granted === undefined) changed.push(i + 1, row);
+      if (row.made === undefined) changed.push(i + 1, row);
       else fresh.push(i + 1, row);
+      if (row.made?.type === 'Enqueued' || row.replaces) queue.push(i + 1, row);
     }
   });
   return {
@@ -65,6 +80,10 @@ export function columnsOf(changes: readonly TreeChanges[]): ProjectColumns {
     figureTexts: literalOf(fresh.figureTexts, changed.figureTexts),
     grantNumbers: literalOf(fresh.grantNumbers),
     grantTexts: literalOf(fresh.grantTexts),
+    replacedNumbers: literalOf(queue.replacedNumbers),
+    replacedTexts: literalOf(queue.replacedTexts),
+    queueNumbers: literalOf(queue.numbers),
+    queueTexts: literalOf(queue.texts),
   };
 }
 
@@ -83,14 +102,14 @@ class ReservationColumns {
   readonly grantTexts: Element[] = [];
 
   push(treePlace: number, row: ReservationRow): void {
-    const { id, granted, labelSeqs, figures } = row;
+    const { id, made, labelSeqs, figures } = row;
     this.count++;
     pushFigures(this.figureNumbers, treePlace, figures);
     const labels = labelSeqs.length === 0 ? 'NULL' : `"${scalarArray(labelSeqs)}"`;
     this.figureTexts.push(quoted(id), labels, quoted(figures.releaseReason));
-    if (granted === undefined) return;
-    const { budgetNo, createMs, holder, accounts, also, priority, alternative, shadow } = granted.reservation;
-    this.grantNumbers.push(budgetNo, createMs, granted.seq);
+    if (made === undefined) return;
+    const { budgetNo, createMs, holder, accounts, also, priority, alternative, shadow } = made.reservation;
+    this.grantNumbers.push(budgetNo, createMs, made.seq);
     this.grantTexts.push(
       quoted(holder),
       accountsLiteral(accounts),
@@ -99,6 +118,25 @@ class ReservationColumns {
       alternative === '' ? 'NULL' : quoted(alternative),
       shadow === undefined ? 'NULL' : quoted(textArray([shadow.mode, shadow.reason, shadow.budget])),
     );
+  }
+}
+
+/** Apart from the rest, so that those that never wait, which are nearly all, pay nothing for it. */
+class QueueColumns {
+  readonly replacedNumbers: Element[] = [];
+  readonly replacedTexts: Element[] = [];
+  readonly numbers: Element[] = [];
+  readonly texts: Element[] = [];
+
+  push(treePlace: number, { id, made, replaces }: ReservationRow): void {
+    if (replaces) {
+      this.replacedNumbers.push(treePlace);
+      this.replacedTexts.push(quoted(id));
+    }
+    const { queued, budget } = made?.reservation ?? {};
+    if (queued === undefined || budget === undefined) return;
+    this.numbers.push(treePlace);
+    this.texts.push(quoted(id), quoted(queueRowText(budget, queued)));
   }
 }
 

@@ -5,7 +5,7 @@ import { PRIORITY_DEFAULT } from '../kernel/enforcement.ts';
 import type { BudgetPath, ReservationId } from '../kernel/names.ts';
 import type { RateLevel } from '../kernel/rate.ts';
 import { labelsAfter } from '../kernel/records-after.ts';
-import type { Reservation } from '../kernel/reservation.ts';
+import type { Queued, Reservation } from '../kernel/reservation.ts';
 import { budgetDefOf } from './budget-def-codec.ts';
 import type { PersonalRow } from './decode-entry.ts';
 import { priorityOf, shadowOf } from './enforcement-codec.ts';
@@ -13,6 +13,7 @@ import { figuresOf } from './figures-codec.ts';
 import { marksOf } from './fold-alerts.ts';
 import { accountsOf, amountOf, arrayOf, integerOf, levelOf, stringOf } from './json-text.ts';
 import { labelsOf } from './labels-codec.ts';
+import { queueRowOf } from './queued-codec.ts';
 
 /** Reads budgetd.budget_json. Throws CorruptJournalError. */
 export function budgetStateOf(value: unknown): BudgetState {
@@ -76,9 +77,10 @@ function counterOf(value: unknown): Counter {
 export function reservationsOf(values: readonly unknown[]): Reservation[] {
   const shared = new Map<string, readonly Account[]>();
   return values.map((value) => {
-    const [id, budgetNo, flat, createMs, holder, personal, figures, budget, also, priority, alternative, shadow] =
-      arrayOf(value, 12);
+    const row = arrayOf(value, 14);
+    const [id, budgetNo, flat, createMs, holder, personal, figures, budget, also, priority, alternative, shadow] = row;
     const [path, unit] = arrayOf(budget, 2);
+    const [named, queued] = waitOf(row[12], row[13]);
     const [actingFor, labels] = personalOf(personal);
     const key = String(flat);
     const accounts = shared.get(key) ?? accountsOf(flat, []);
@@ -86,7 +88,7 @@ export function reservationsOf(values: readonly unknown[]): Reservation[] {
     return {
       id: stringOf(id) as ReservationId,
       budgetNo: integerOf(budgetNo),
-      budget: stringOf(path) as BudgetPath,
+      budget: named ?? (stringOf(path) as BudgetPath),
       also: arrayOf(also ?? []).map((each) => stringOf(each) as BudgetPath),
       unit: stringOf(unit),
       accounts,
@@ -94,12 +96,18 @@ export function reservationsOf(values: readonly unknown[]): Reservation[] {
       priority: priority === null ? PRIORITY_DEFAULT : priorityOf(priority),
       alternative: alternative === null ? '' : stringOf(alternative),
       shadow: shadow === null ? undefined : shadowOf(shadow),
+      queued,
       holder: stringOf(holder),
       actingFor,
       labels,
       figures: figuresOf(figures),
     };
   });
+}
+
+// One that was granted says nothing here.
+function waitOf(queue: unknown, salt: unknown): readonly [path?: BudgetPath, queued?: Queued] {
+  return queue === null ? [] : queueRowOf(queue, salt === null ? undefined : stringOf(salt));
 }
 
 // The grant's fields first, then the labels of settlements, each laid over the ones before it.

@@ -1,5 +1,5 @@
 // Lists for readers, from the projected tables. Pages by key, so that a page costs the same wherever it begins.
-import { type BudgetPath, type ReservationId, type TreeId, treeOf } from '../kernel/names.ts';
+import { type BudgetPath, chainOf, type ReservationId, type TreeId, treeOf } from '../kernel/names.ts';
 import type { Reservation, ReservationState } from '../kernel/reservation.ts';
 import { textArray } from './pg-array.ts';
 import { reservationsOf } from './projected-rows.ts';
@@ -81,6 +81,7 @@ export async function listReservations(client: Runs, query: ListReservationsQuer
         ) AS r ORDER BY r.id`;
     }
     const key = pathKey(budget);
+    const named = sql`replace(r.queue ->> 'path', '/', E'\\x01') COLLATE "C"`;
     return sql<{ row: unknown }[]>`
       SELECT budgetd.reservation_json(r) AS row FROM (
         SELECT x.* FROM budgetd.budgets b
@@ -90,7 +91,18 @@ export async function listReservations(client: Runs, query: ListReservationsQuer
         ) AS x
         WHERE b.tree = ${treeId} AND b.path_key >= ${key} AND b.path_key < ${`${key}\u0002`}
           AND (b.path_key = ${key} OR b.path_key > ${`${key}\u0001`})
-        ORDER BY x.id LIMIT ${countMax}
+        UNION ALL
+        -- What named budgets of the subtree when the nearest that there was lay above it.
+        SELECT x.* FROM budgetd.budgets b
+        CROSS JOIN LATERAL (
+          SELECT r.* FROM budgetd.reservations r
+          WHERE r.tree = ${treeId} AND r.budget_no = b.budget_no AND r.queue IS NOT NULL
+            AND ${named} >= ${key} AND ${named} < ${`${key}\u0002`} AND (${named} = ${key} OR ${named} > ${`${key}\u0001`})
+            ${matching}
+          OFFSET 0
+        ) AS x
+        WHERE b.tree = ${treeId} AND b.path = ANY(${textArray(chainOf(budget).slice(0, -1))}::text[])
+        ORDER BY id LIMIT ${countMax}
       ) AS r ORDER BY r.id`;
   });
   return reservationsOf(rows.map(({ row }) => row));
@@ -110,9 +122,10 @@ export async function findReservations(
   return reservationsOf(rows.map(({ row }) => row));
 }
 
-// What is live has an index of its own, which is used only where the statement itself says so.
+// What is live and what waits have indexes of their own, which are used only where the statement itself says so.
 function stateFilter(sql: Sql, state: ReservationState | undefined) {
   if (state === undefined) return sql``;
+  if (state === 'QUEUED') return sql`AND r.state = 'QUEUED'`;
   return state === 'ACTIVE' ? sql`AND r.state = 'ACTIVE'` : sql`AND r.state = ${state}`;
 }
 

@@ -21,8 +21,10 @@ import {
   alerted,
   definition,
   digest,
+  enqueued,
   granted,
   held,
+  leftQueue,
   NO_HEAD,
   path,
   renewed,
@@ -77,9 +79,14 @@ const OLD_TREE = `
   INSERT INTO budgetd.budgets (tree, budget_no, parent_no, path, uncapped, def)
     SELECT 'zold', i, nullif(1, i), CASE i WHEN 1 THEN 'zold' ELSE 'zold/' || i END, i = 1, '${OLD_DEF}' FROM generate_series(1, 3) i;
   INSERT INTO budgetd.counters SELECT 'zold', 1, CASE i WHEN 0 THEN 0 ELSE 1 + i % 2 END, i, 0, 0, 0, 0, 0, 0 FROM generate_series(0, 10000) i;
+  INSERT INTO budgetd.counters VALUES ('zold', 2, 0, 0, 0, 0, 0, 0, 0, 0);
   INSERT INTO budgetd.reservations SELECT 'zold', 'r' || i, 2 + i % 2, '{1,0,0}', NULL, i, '', 1, NULL,
     CASE WHEN i > ${ROW_COUNT} + 9990 THEN 'ACTIVE' ELSE 'SETTLED' END,
     1, 1, 1, 0, 0, 0, 0, 0, i, i, 1, 0, i, false, false, false, NULL, '' FROM generate_series(${ROW_COUNT}, ${ROW_COUNT} + 10000) i;
+  INSERT INTO budgetd.reservations SELECT 'zold', CASE WHEN i > 5000 THEN 'w' || i - 5000 ELSE 'v' || i END, 2, '{1,0,0,2,0,0}', NULL, i, '', 1, NULL,
+    CASE WHEN i > 5000 THEN 'QUEUED' ELSE 'RELEASED' END, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, false, false, false, NULL, '',
+    NULL, NULL, NULL, json_build_object('path', CASE i WHEN 5001 THEN 'zold/2/new' ELSE 'zold/2' END, 'seq', 1, 'by', '', 'until', i,
+      'min', 1, 'key', json_build_array('', ''), 'reason', 'CAPACITY_HELD', 'blockedBy', '', 'limit', '') FROM generate_series(1, 5002) i;
   INSERT INTO budgetd.tree_heads VALUES ('zold', 2, sha256('zold'), 1, 0, sha256(''));
   INSERT INTO budgetd.projection_heads VALUES ('zold', 1, 9990, 3, 1);`;
 const EMPTY = `
@@ -234,6 +241,45 @@ describe.each(STATISTICS)('on tables %s', (_, steps) => {
     expect((await rows())[0]).toEqual({ limit: 1, period: 2, used: 95 });
   });
 
+  it('what waits is found, granted and given up by index', async () => {
+    const until = START_MS + 9_000;
+    const named = { path: `${treeId}/team/run/new`, nos: [1, 2, 3] };
+    const waits = [
+      ...threeLevels(treeId),
+      enqueued({ seq: 4, personal: { actingFor: 'x' } }, rid('a'), onRun(), until),
+      enqueued({ seq: 5 }, rid('b'), named, until),
+      enqueued({ seq: 6 }, rid('c'), named, until),
+    ];
+    const ends = [granted({ seq: 7 }, rid('a'), { ...onRun(), enqueuedSeq: 4 }, hold), leftQueue({ seq: 8 }, rid('b'))];
+    await appendBatch({ run: (work) => work(sql) }, 1, [{ treeId, expected: NO_HEAD, entries: [...waits, ...ends] }]);
+    expect(await touched((runs) => projectBatch(runs, [{ treeId, entries: waits }]))).toStrictEqual(few);
+    const request = { treeId, paths: [], reservationIds: [], leases: undefined, withTail: true };
+    let loaded: Loaded | undefined;
+    const load = await touched(async (runs) => {
+      loaded = await loadTree(runs, request);
+    });
+    expect([load, loaded?.reservations.length]).toStrictEqual([few, 3]);
+    expect(await touched((runs) => projectBatch(runs, [{ treeId, entries: ends }]))).toStrictEqual(few);
+  });
+
+  it('what waits in a tree with a long history touches what waits alone', async () => {
+    const treeId = tree('zold');
+    const request = { treeId, paths: [], reservationIds: [], leases: undefined, withTail: true };
+    let loaded: Loaded | undefined;
+    const load = await touched(async (runs) => {
+      loaded = await loadTree(runs, request);
+    });
+    expect([load, loaded?.reservations.map(({ id }) => id).sort()]).toStrictEqual([few, ['w1', 'w2']]);
+    const waited = await touched((runs) =>
+      runs.run(async (tx) => {
+        await tx`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`;
+        expect(await tx`SELECT budgetd.is_waited_for('zold', 3)`).toEqual([{ is_waited_for: false }]);
+        expect(await tx`SELECT budgetd.is_waited_for('zold', 2)`).toEqual([{ is_waited_for: true }]);
+      }),
+    );
+    expect(waited).toStrictEqual(few);
+  });
+
   it('sums over the past of a budget go by index', async () => {
     const fromMs = ROW_COUNT + 9_991;
     const needs = [
@@ -297,6 +343,11 @@ describe.each(STATISTICS)('on tables %s', (_, steps) => {
     expect(await list((runs) => listReservations(runs, active), 5)).toStrictEqual(few);
     expect(await list((runs) => listReservations(runs, { ...active, countMax: 50 }), 10)).toStrictEqual(few);
     expect(await list((runs) => listReservations(runs, { ...active, holder: 'nobody' }), 0)).toStrictEqual(few);
+    const queued = { ...root, state: 'QUEUED' as const };
+    expect(await list((runs) => listReservations(runs, queued), 2)).toStrictEqual(few);
+    expect(await list((runs) => listReservations(runs, { ...queued, budget: path('zold/2/new') }), 1)).toStrictEqual(
+      few,
+    );
     const all = { parent: undefined, recursive: false, after: path('z'), countMax: 5 };
     expect(await list((runs) => listBudgetPaths(runs, all), 1)).toStrictEqual(few);
     expect(await list((runs) => listBudgetPaths(runs, { ...all, recursive: true }), 3)).toStrictEqual(few);

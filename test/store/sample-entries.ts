@@ -6,16 +6,18 @@ import type {
   Alert,
   Alerted,
   BudgetChange,
+  Enqueued,
   Entry,
   EntryPersonal,
   Expired,
   Granted,
+  LeftQueue,
   Released,
   Renewed,
   Settled,
 } from '../../src/kernel/entry.ts';
 import type { BudgetPath, ReservationId, TreeId } from '../../src/kernel/names.ts';
-import type { ReservationFigures } from '../../src/kernel/reservation.ts';
+import type { Queued, ReservationFigures } from '../../src/kernel/reservation.ts';
 import { GENESIS_HASH, type Head, type Store, type TreeAppend } from '../../src/store/port.ts';
 
 /** When everything here happens, unless told otherwise. */
@@ -142,7 +144,12 @@ const NO_ROOM = { micros: 5n, budget: 'acme', limit: 'lifetime' };
 export function granted(
   common: Common,
   id: ReservationId,
-  budget: { readonly path: string; readonly nos: readonly number[]; readonly holder?: string },
+  budget: {
+    readonly path: string;
+    readonly nos: readonly number[];
+    readonly holder?: string;
+    readonly enqueuedSeq?: number;
+  },
   figures: ReservationFigures,
 ): Granted {
   const accounts = accountsOn(...budget.nos);
@@ -150,6 +157,7 @@ export function granted(
   return {
     ...base(common),
     type: 'Granted',
+    enqueuedSeq: budget.enqueuedSeq,
     rateMoves: [],
     reservation: {
       id,
@@ -162,6 +170,7 @@ export function granted(
       priority: PRIORITY_DEFAULT,
       alternative: '',
       shadow: undefined,
+      queued: undefined,
       holder: budget.holder ?? 'worker',
       actingFor: common.personal?.actingFor ?? '',
       labels: common.personal?.labels ?? [],
@@ -172,6 +181,47 @@ export function granted(
     headroom: NO_ROOM,
     effects: [{ heldMicros, settledMicros: 0n, overrunMicros: 0n, active: 1, accounts }],
   };
+}
+
+/** Figures of one that waits. */
+export function waits(micros: bigint): ReservationFigures {
+  return { ...held(0n, 0), state: 'QUEUED', requestedMicros: micros, expireMs: 0 };
+}
+
+/** One waits for room until an instant: it names a path, and `nos` are the budgets of its chain that there are. */
+export function enqueued(
+  common: Common,
+  id: ReservationId,
+  budget: { readonly path: string; readonly nos: readonly number[]; readonly holder?: string },
+  untilMs: number,
+): Enqueued {
+  const own = base(common);
+  const { reservation, revisions } = granted(common, id, budget, waits(100n));
+  const queued: Queued = {
+    seq: common.seq,
+    untilMs,
+    minMicros: 50n,
+    ttlMs: undefined,
+    tokens: 0,
+    toolCalls: 7,
+    alternatives: [{ label: 'small "model"', maxMicros: 9n }],
+    key: { digest: digest(`key of ${id}`), fingerprint: digest('fingerprint') },
+    actor: own.actor,
+    salt: own.personal?.salt,
+    commitment: own.personal?.commitment,
+    reason: 'CAPACITY_HELD',
+    blockedBy: budget.path,
+    limit: 'lifetime',
+  };
+  return { ...own, key: undefined, type: 'Enqueued', reservation: { ...reservation, queued }, revisions };
+}
+
+/** Some leave the queue ungranted. */
+export function leftQueue(common: Common, ...ids: readonly ReservationId[]): LeftQueue {
+  const { atMs } = base(common);
+  const refusal = { kind: 'refusal', reason: 'QUEUE_TIMEOUT', message: 'no room in time' } as const;
+  const figures = { ...waits(100n), state: 'RELEASED', endMs: atMs, releaseReason: 'QUEUE_TIMEOUT' } as const;
+  return { ...base(common), type: 'LeftQueue', leaves: ids.map((id) => ({ id, figures, refusal })) };
 }
 
 /** The whole hold is settled. */

@@ -6,6 +6,7 @@ import { describeHistory } from './contract-history.ts';
 import { describeLease } from './contract-lease.ts';
 import { describeLoad } from './contract-load.ts';
 import { describeProject } from './contract-project.ts';
+import { describeQueue } from './contract-queue.ts';
 import { describeReads } from './contract-reads.ts';
 import { describeWindows } from './contract-windows.ts';
 import { ContractWorld, type FullStore } from './contract-world.ts';
@@ -31,6 +32,7 @@ export function describeStoreContract(name: string, open: () => Promise<StoreUnd
     describeAppend(world);
     describeProject(world);
     describeLoad(world);
+    describeQueue(world);
     describeReads(world);
     describeWindows(world);
     describeHistory(world);

@@ -2,23 +2,22 @@
 // PostgreSQL can hold. They obey the types, not the rules of the kernel.
 import fc from 'fast-check';
 import {
-  type Account,
   type BudgetDef,
   type BudgetTerms,
   type Counter,
-  type Labels,
   type LimitDef,
   type LimitInput,
   NO_SHAPE,
   type Shape,
   type WindowDef,
 } from '../../src/kernel/budget.ts';
-import { ENFORCED, type Enforcement, PRIORITIES } from '../../src/kernel/enforcement.ts';
+import { ENFORCED, type Enforcement } from '../../src/kernel/enforcement.ts';
 import type {
   Alert,
   Alerted,
   BudgetChange,
   Effect,
+  Enqueued,
   Entry,
   EntryBase,
   Expired,
@@ -28,6 +27,7 @@ import type {
   Headroom,
   Lapse,
   LeaseMove,
+  LeftQueue,
   Refused,
   RefusedRenewal,
   Released,
@@ -36,21 +36,10 @@ import type {
   Settled,
 } from '../../src/kernel/entry.ts';
 import type { RateDef, RateInput } from '../../src/kernel/rate.ts';
-import type { Reason, Refusal } from '../../src/kernel/refusal.ts';
-import type { ReservationFigures, Shadow } from '../../src/kernel/reservation.ts';
+import type { Refusal } from '../../src/kernel/refusal.ts';
 import type { WindowRule } from '../../src/kernel/window.ts';
+import { accounts, figures, labels, mode, priority, reservation, waitingUnder } from './arbitrary-reservation.ts';
 import { digest, id, micros, optionalMicros, path, signedMicros, text, timeMs } from './arbitrary-scalars.ts';
-
-const labels: fc.Arbitrary<Labels> = fc
-  .uniqueArray(fc.tuple(text, text), { selector: ([key]) => key, maxLength: 4 })
-  .map((pairs) => pairs.sort(([a], [b]) => (a < b ? -1 : 1)));
-
-const account: fc.Arbitrary<Account> = fc.record({
-  budgetNo: fc.integer({ min: 1, max: 1_000_000 }),
-  windowNo: fc.integer({ min: 0, max: 9 }),
-  periodMs: timeMs,
-});
-const accounts = fc.array(account, { minLength: 1, maxLength: 6 });
 
 const effect: fc.Arbitrary<Effect> = fc.record({
   heldMicros: signedMicros,
@@ -60,28 +49,6 @@ const effect: fc.Arbitrary<Effect> = fc.record({
   accounts,
 });
 const effects = fc.array(effect, { maxLength: 3 });
-
-const figures: fc.Arbitrary<ReservationFigures> = fc.record({
-  state: fc.constantFrom('ACTIVE', 'SETTLED', 'RELEASED', 'EXPIRED'),
-  requestedMicros: micros,
-  grantedMicros: micros,
-  heldMicros: micros,
-  settledMicros: micros,
-  releasedMicros: micros,
-  overrunMicros: micros,
-  estimatedMicros: micros,
-  lapsedHeldMicros: micros,
-  expireMs: timeMs,
-  reclaimMs: timeMs,
-  ttlMs: timeMs,
-  renewalCount: fc.oneof(fc.constant(0), fc.nat()),
-  endMs: fc.option(timeMs, { nil: undefined }),
-  late: fc.boolean(),
-  estimated: fc.boolean(),
-  started: fc.boolean(),
-  outcome: fc.constantFrom('succeeded', 'failed', 'cancelled', undefined),
-  releaseReason: text,
-});
 
 const headroom: fc.Arbitrary<Headroom> = fc.record({ micros: optionalMicros, budget: text, limit: text });
 const revisions: fc.Arbitrary<Revisions> = fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 4 });
@@ -100,14 +67,6 @@ function entryOf<T extends Entry>(type: T['type'], rest: fc.Arbitrary<Omit<T, ke
 
 const change = { id, figures, headroom, effects };
 
-const mode = fc.constantFrom('observe' as const, 'warn' as const, 'soft' as const, 'enforce' as const);
-const priority = fc.constantFrom(...PRIORITIES);
-const shadow: fc.Arbitrary<Shadow> = fc.record({
-  mode,
-  reason: fc.constantFrom<Reason[]>('BUDGET_EXHAUSTED', 'CAPACITY_HELD', 'RATE_LIMITED'),
-  budget: path,
-});
-
 // The reservation of a grant has the personal fields of its entry, and its effects mostly share its accounts.
 const granted = entryOf<Granted>(
   'Granted',
@@ -116,22 +75,8 @@ const granted = entryOf<Granted>(
       fc.record({ budgetNo: fc.integer({ min: 1 }), rateNo: fc.integer({ min: 1 }), level: fc.bigInt(0n, 2n ** 100n) }),
       { maxLength: 3 },
     ),
-    reservation: fc.record({
-      id,
-      budgetNo: fc.integer({ min: 1, max: 1_000_000 }),
-      budget: path,
-      also: fc.array(path, { maxLength: 3 }),
-      unit: text,
-      accounts,
-      createMs: timeMs,
-      priority,
-      alternative: fc.oneof(fc.constant(''), text),
-      shadow: fc.option(shadow, { nil: undefined }),
-      holder: text,
-      actingFor: fc.constant(''),
-      labels: fc.constant([]),
-      figures,
-    }),
+    reservation,
+    enqueuedSeq: fc.option(fc.integer({ min: 1 }), { nil: undefined }),
     minMicros: micros,
     revisions,
     headroom,
@@ -152,6 +97,7 @@ const granted = entryOf<Granted>(
     };
   }),
 );
+const enqueued = entryOf<Enqueued>('Enqueued', fc.record({ reservation, revisions })).chain(waitingUnder);
 const extended = entryOf<Extended>(
   'Extended',
   fc.record({ ...change, addMicros: micros, minMicros: micros, revisions }),
@@ -356,6 +302,10 @@ const refused = entryOf<Refused>(
     refusal,
   }),
 );
+const leftQueue = entryOf<LeftQueue>(
+  'LeftQueue',
+  fc.record({ leaves: fc.array(fc.record({ id, figures, refusal }), { maxLength: 3 }) }),
+);
 const alert: fc.Arbitrary<Alert> = fc.record({
   budgetNo: count,
   budget: path,
@@ -369,10 +319,21 @@ const alert: fc.Arbitrary<Alert> = fc.record({
 });
 const alerted = entryOf<Alerted>('Alerted', fc.record({ alerts: fc.array(alert, { maxLength: 3 }) }));
 
+/** The same entry under another sequence or with other personal fields. */
+export function under(entry: Entry, change: Partial<Pick<EntryBase, 'seq' | 'personal'>>): Entry {
+  const changed = { ...entry, ...change };
+  if (changed.type !== 'Enqueued' || changed.reservation.queued === undefined) return changed;
+  const { seq, personal, reservation } = changed;
+  const queued = { ...changed.reservation.queued, seq, salt: personal?.salt, commitment: personal?.commitment };
+  return { ...changed, reservation: { ...reservation, queued } };
+}
+
 /** Any entry. Cloned, since fast-check's records have no prototype at times, and ours always have one. */
 export const arbitraryEntry: fc.Arbitrary<Entry> = fc
   .oneof<fc.Arbitrary<Entry>[]>(
     granted,
+    enqueued,
+    leftQueue,
     extended,
     settled,
     released,

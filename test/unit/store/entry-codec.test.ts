@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Granted, Released } from '../../../src/kernel/entry.ts';
+import type { Enqueued, Granted, Released } from '../../../src/kernel/entry.ts';
 import { InvariantError } from '../../../src/kernel/invariant.ts';
 import { decodeEntries, encodeEntries, rowHash } from '../../../src/store/entry-codec.ts';
 import { amountOf, amountText, levelOf, levelText, quote } from '../../../src/store/json-text.ts';
 import { labelsOf, labelsText } from '../../../src/store/labels-codec.ts';
 import { CorruptJournalError } from '../../../src/store/port.ts';
-import { arbitraryEntry } from '../../support/arbitrary-entries.ts';
+import { arbitraryEntry, under } from '../../support/arbitrary-entries.ts';
 
 const erased = () => undefined;
 
@@ -16,7 +16,7 @@ describe('entries', () => {
   it('come back as they were, personal fields from the side table', () => {
     fc.assert(
       fc.property(fc.array(arbitraryEntry, { maxLength: 4 }), (drawn) => {
-        const entries = drawn.map((entry, i) => ({ ...entry, seq: i + 1 }));
+        const entries = drawn.map((entry, i) => under(entry, { seq: i + 1 }));
         const personalOf = (seq: number) => {
           const personal = entries[seq - 1]?.personal;
           return personal?.salt === undefined ? undefined : { ...personal, salt: personal.salt };
@@ -39,7 +39,7 @@ describe('entries', () => {
           actingFor: 'somebody@example.org',
           labels: [['label-key', 'label-value']] as const,
         };
-        const text = encodeEntries([{ ...drawn, personal }]);
+        const text = encodeEntries([under(drawn, { personal })]);
         expect(text).toContain('the-commitment');
         for (const secret of ['the-salt-itself', 'somebody@', 'label-key', 'label-value']) {
           expect(text).not.toContain(secret);
@@ -104,6 +104,14 @@ describe('entries', () => {
     ] as const) {
       expect(() => decodeEntries(text.replace(good, bad), erased)).toThrow(CorruptJournalError);
     }
+  });
+
+  it('of a wait refuse to be written under another entry than their own', () => {
+    const drawn = fc
+      .sample(arbitraryEntry, { numRuns: 200, seed: 1 })
+      .find(({ type }) => type === 'Enqueued') as Enqueued;
+    expect(() => encodeEntries([{ ...drawn, seq: drawn.seq + 1 }])).toThrow(InvariantError);
+    expect(() => encodeEntries([{ ...drawn, actor: `${drawn.actor}!` }])).toThrow(InvariantError);
   });
 
   it.each([
