@@ -10,11 +10,13 @@ import { type Ask, failingRooms, timedRecoveryMs } from './refuse-money.ts';
 import type { RateRoom } from './refuse-rate.ts';
 import { fullBudgets, rateFails, waitMs } from './refuse-rate.ts';
 import type { TreeState } from './tree-state.ts';
-import { childAt, isAhead, type Point, type PointName, rankOf, type WaitQueue } from './wait-queue.ts';
+import { childAt, isAhead, rankOf } from './wait-order.ts';
+import type { PointName, WaitPoint } from './wait-point.ts';
+import type { WaitQueue } from './wait-queue.ts';
 
 /** Points at which somebody is before a request. */
 export interface Behind {
-  readonly points: readonly Point[];
+  readonly points: readonly WaitPoint[];
 }
 
 /** Nobody is before it. */
@@ -35,7 +37,7 @@ export interface Asked {
 export function behindOf(state: TreeState, asked: Asked, command: Reserve, context: DecideContext): Behind {
   const { queue } = state;
   if (queue === undefined) return NOT_BEHIND;
-  const points: Point[] = [];
+  const points: WaitPoint[] = [];
   for (const budget of asked.judging) {
     for (const point of queue.pointsAt(budget.def.no)) {
       if (uses(point, asked.rates) && isBehind(queue, point, command, context)) points.push(point);
@@ -50,7 +52,7 @@ function uses({ kind, budgetNo, no }: PointName, rates: readonly RateRoom[]): bo
 
 function isBehind(
   queue: WaitQueue,
-  point: Point,
+  point: WaitPoint,
   command: Reserve,
   { nowMs, queue: { ageMs } }: DecideContext,
 ): boolean {

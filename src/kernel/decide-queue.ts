@@ -15,7 +15,9 @@ import { HELD_RETRY_MS } from './refuse-money.ts';
 import { askOf } from './refuse-reserve.ts';
 import type { ReservationFigures } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
-import { type Line, rankOf, type Waiting, type WaitQueue } from './wait-queue.ts';
+import { rankOf, type Waiting } from './wait-order.ts';
+import type { WaitLine } from './wait-point.ts';
+import type { WaitQueue } from './wait-queue.ts';
 
 /** Whose time is over at once, in one entry. */
 const ENDED_PAGE = 100;
@@ -46,7 +48,7 @@ const NONE: readonly never[] = [];
 function lookAt(
   state: TreeState,
   queue: WaitQueue,
-  line: Line,
+  line: WaitLine,
   context: DecideContext,
   isNew: boolean,
 ): readonly Entry[] {

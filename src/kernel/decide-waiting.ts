@@ -12,15 +12,16 @@ import type { Refusal } from './refusal.ts';
 import { budgetNotFound, reservationNotFound } from './refuse-state.ts';
 import type { Reservation } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
-import { childAt, isAhead, rankOf, type Waiting } from './wait-queue.ts';
+import { childAt, isAhead, rankOf, type Waiting } from './wait-order.ts';
 
-/** The place of a Reserve whose key waits already; undefined where none does. The same key with another request is refused. */
+/**
+ * The place of a Reserve whose key waits already; undefined where none does. The same key with another request is refused. Whoever
+ * was gone may be back: the place is to be stirred then.
+ */
 export function joinQueue(state: TreeState, command: Reserve, context: DecideContext): Answer | undefined {
   const waiting = command.key && state.queue?.byKey(command.key.digest);
   if (waiting === undefined) return undefined;
   if (isSameRequest(waiting, command, context)) {
-    // Who was gone is back: its place is looked at again.
-    state.queue?.stir(waiting.id);
     return { kind: 'queued', treeId: state.treeId, id: waiting.id };
   }
   return {

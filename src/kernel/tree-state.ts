@@ -29,7 +29,8 @@ import { Before, type StatePosition } from './records-before.ts';
 import { Remembered } from './remembered.ts';
 import type { Reservation } from './reservation.ts';
 import { undoStep } from './rolling-spend.ts';
-import { type Share, type Waiting, WaitQueue } from './wait-queue.ts';
+import type { Share, Waiting } from './wait-order.ts';
+import { WaitQueue } from './wait-queue.ts';
 import { budgetWeight } from './weight.ts';
 
 /** Loaded records of one tree. A record that is not loaded is not known to be absent: whoever decides loads first. */

@@ -223,8 +223,13 @@ function decideOne(batch: Draft, item: Submitted, past: Past, context: BatchCont
   applyAll(tree, decision.entries, batch.entries);
   applyAll(tree, decideAlerts(tree.state, decision.entries, context), batch.entries);
   const { answer } = decision;
-  if (answer.kind === 'queued') batch.waiting.push({ item, id: answer.id });
-  else batch.answered.push({ item, answer });
+  if (answer.kind !== 'queued') {
+    batch.answered.push({ item, answer });
+    return;
+  }
+  batch.waiting.push({ item, id: answer.id });
+  // Where it has its place already, its caller may have come back to it.
+  if (decision.entries.length === 0) tree.state.queue?.stir(answer.id);
 }
 
 function withPast(command: Command, { history }: Past): Command {

@@ -1,6 +1,5 @@
 // Puts the lane's parts together: lane, writer lease, projector, reaper, clock. The only place that knows all of them.
 import { randomUUID } from 'node:crypto';
-import type { Command } from '../kernel/command.ts';
 import type { LeaderGap } from '../kernel/decide-grace.ts';
 import type { QueueContext } from '../kernel/decision.ts';
 import type { TreeId } from '../kernel/names.ts';
@@ -85,7 +84,7 @@ const TIME = { monotonicMs, sleep };
 
 /** Starts a coordinator. Throws StoreUnavailableError where the store can't be reached. */
 export async function startCoordinator(options: CoordinatorOptions): Promise<RunningCoordinator> {
-  const { store, log, graceMs } = options;
+  const { store, log, graceMs, queue = QUEUE_DEFAULT } = options;
   let stopped: Promise<void> | undefined;
   const storeClock = options.clock === undefined ? new StoreClock(monotonicMs, log) : undefined;
   const clock = options.clock ?? (storeClock as StoreClock);
@@ -112,7 +111,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     graceMs,
     calendar: createCalendar(),
     implausibleFactor: options.implausibleFactor ?? IMPLAUSIBLE_FACTOR_DEFAULT,
-    queue: options.queue ?? QUEUE_DEFAULT,
+    queue,
     commit: commitTo,
     log,
     epoch: () => writer.epoch,
@@ -141,14 +140,20 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     lane.reset();
     noteServing();
   };
-  const submit = (command: Command, signal?: AbortSignal) => lane.submit(command, signal);
-  const reaper = new Reaper({ store, clock, log, submit, isLeader: () => writer.epoch !== undefined, sleep });
+  const reaper = new Reaper({
+    store,
+    clock,
+    log,
+    submit: (command) => lane.submit(command),
+    isLeader: () => writer.epoch !== undefined,
+    sleep,
+  });
   const parts: Parts = { store, lane, projector, reaper, writer };
   await writer.start();
   projector.start();
   if (options.reaper) reaper.start();
   return {
-    submit,
+    submit: (command, signal) => lane.submit(command, signal),
     nowMs: () => clock.nowMs(),
     newReservationId: () => newReservationId(clock.nowMs()),
     catchUp: (treeId) => catchUp(parts, treeId),

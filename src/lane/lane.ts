@@ -11,11 +11,13 @@ import { StoreTimeoutError, StoreUnavailableError } from '../store/port.ts';
 import { Appender } from './appender.ts';
 import { CorruptTreeError, decideTree, type Submitted, type TreeBatch } from './batch.ts';
 import { FairQueue } from './fair-queue.ts';
+import { groupByTree } from './group-by-tree.ts';
 import { isCorrupt } from './is-corrupt.ts';
-import { isSheddable, takesHold } from './is-sheddable.ts';
+import { isSheddable } from './is-sheddable.ts';
 import { KeySearch, type SearchArrival } from './key-search.ts';
 import type { LaneDeps } from './lane-deps.ts';
 import { type LaneObserver, NO_LANE_OBSERVER } from './lane-observer.ts';
+import { splitLate } from './late-commands.ts';
 import { mergeMissing, needsOf } from './missing.ts';
 import { Outcomes } from './outcomes.ts';
 import { Pipeline } from './pipeline.ts';
@@ -49,12 +51,6 @@ const SHARED_MS = 1_000;
  */
 const DEPTH_MAX = 32_768;
 
-/**
- * A Reserve or Extend that has waited longer is not decided any more. Clients give up within seconds, and a hold for one that
- * is gone keeps money from others for a whole lease.
- */
-const HOLD_WAIT_MAX_MS = 10_000;
-
 /** See the head of this file. */
 export class Lane {
   readonly #deps: LaneDeps;
@@ -86,13 +82,7 @@ export class Lane {
     this.#quarantines = new Quarantines(deps);
     this.#appender = new Appender(deps);
     this.#batchCountMax = deps.batchCountMax ?? BATCH_COUNT_MAX;
-    this.#room = new WaitingRoom({
-      nowMs: () => deps.clock.nowMs(),
-      submit: (command) => this.submit(command),
-      observer: this.#observer,
-      log: deps.log,
-    });
-    const room = this.#room;
+    this.#room = new WaitingRoom(deps, (command) => this.submit(command));
     const putBack = (treeId: TreeId, items: readonly Submitted[]): void => this.#putBack(treeId, items);
     const outcomes = new Outcomes({
       deps,
@@ -100,7 +90,7 @@ export class Lane {
       putBack,
       cache: this.cache,
       searches: this.#searches,
-      room,
+      room: this.#room,
       reset: () => this.reset(),
       takeAll: () => this.#takeAll(),
     });
@@ -109,7 +99,7 @@ export class Lane {
       observer: this.#observer,
       appender: this.#appender,
       outcomes,
-      room,
+      room: this.#room,
       decide: (items) => this.#decide(this.#withoutLate(items, deps.monotonicMs())),
       putBack,
       // Twice: the answers of the batch before go out first, and what their callers send next is read.
@@ -167,8 +157,7 @@ export class Lane {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#room.refuseAll(refusals.stopping());
-    const running = this.#state === 'running' || this.depth > 0;
-    if (running) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (this.#state === 'running' || this.depth > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
     this.#room.refuseAll(refusals.stopping());
     this.#appender.stop();
   }
@@ -194,8 +183,11 @@ export class Lane {
 
   #makeRoomFor(command: Command, sheddable: boolean): Refusal | undefined {
     if (this.depth < DEPTH_MAX) return undefined;
-    const rooms = { queue: this.#queue, cache: this.cache, searches: this.#searches };
-    const shed = shedFor(rooms, { treeId: command.treeId, sheddable });
+    const { cache } = this;
+    const shed = shedFor(
+      { queue: this.#queue, cache, searches: this.#searches },
+      { treeId: command.treeId, sheddable },
+    );
     const refusal = refusals.overloaded('too many commands wait');
     if (shed === undefined) return refusal;
     refuseAll(this.#observer, [shed], refusal);
@@ -286,12 +278,9 @@ export class Lane {
   }
 
   #withoutLate(items: readonly Submitted[], nowMs: number): readonly Submitted[] {
-    const cutMs = nowMs - HOLD_WAIT_MAX_MS;
-    const isLate = (item: Submitted): boolean => item.sinceMs < cutMs && takesHold(item.command);
-    // The usual case copies nothing.
-    if (!items.some(isLate)) return items;
-    refuseAll(this.#observer, items.filter(isLate), refusals.overloaded('the command waited too long'));
-    return items.filter((item) => !isLate(item));
+    const { late, inTime } = splitLate(items, nowMs);
+    if (late.length > 0) refuseAll(this.#observer, late, refusals.overloaded('the command waited too long'));
+    return inTime;
   }
 
   #decide(items: readonly Submitted[]): TreeBatch[] {
@@ -347,13 +336,9 @@ export class Lane {
     if (unsearched.length > 0) this.#searches.search(tree, unsearched);
   }
 
-  #refuse(items: readonly Submitted[], refusal: Refusal): void {
-    refuseAll(this.#observer, items, refusal);
-  }
-
   #refuseCorrupt(treeId: TreeId, items: readonly Submitted[], error: Error): void {
     this.quarantine(treeId, error.message, error);
-    this.#refuse(items, refusals.treeQuarantined(treeId, error.message));
+    refuseAll(this.#observer, items, refusals.treeQuarantined(treeId, error.message));
   }
 
   /** Puts a tree out of service, and writes that down: its records do not agree. */
@@ -370,7 +355,7 @@ export class Lane {
     for (const failure of failed) this.#readFailed(failure, failures);
     for (const { treeId, items, why } of quarantined) {
       this.#quarantines.note(treeId, why);
-      this.#refuse(items, refusals.treeQuarantined(treeId, why));
+      refuseAll(this.#observer, items, refusals.treeQuarantined(treeId, why));
     }
     for (const arrival of this.#searches.takeArrivals()) {
       const { tree, items, outcome } = arrival;
@@ -406,7 +391,7 @@ export class Lane {
     const { treeId, items, error } = failure;
     if (error instanceof StoreUnavailableError) {
       if (!(error instanceof StoreTimeoutError)) this.#appender.readFailed();
-      this.#refuse(items, refusals.storeUnavailable());
+      refuseAll(this.#observer, items, refusals.storeUnavailable());
       return;
     }
     if (isCorrupt(error)) this.#refuseCorrupt(treeId, items, error);
@@ -419,14 +404,4 @@ export class Lane {
   #takeAll(): Submitted[] {
     return [...this.#queue.drain(), ...this.#alone.splice(0), ...this.cache.drain(), ...this.#searches.drain()];
   }
-}
-
-function groupByTree(items: readonly Submitted[]): Map<TreeId, Submitted[]> {
-  const groups = new Map<TreeId, Submitted[]>();
-  for (const item of items) {
-    const group = groups.get(item.treeId);
-    if (group === undefined) groups.set(item.treeId, [item]);
-    else group.push(item);
-  }
-  return groups;
 }

@@ -9,9 +9,9 @@ import type { Refusal } from '../kernel/refusal.ts';
 import type { Submitted } from './batch.ts';
 import type { CachedTree } from './cached-tree.ts';
 import { expireCommand } from './expire-command.ts';
-import type { LaneObserver } from './lane-observer.ts';
+import type { LaneDeps } from './lane-deps.ts';
+import { NO_LANE_OBSERVER } from './lane-observer.ts';
 import { leaveQueueCommand } from './leave-queue-command.ts';
-import type { Log } from './log.ts';
 import { refuseAll } from './refuse-all.ts';
 
 /** How long a clock that does not run by itself may be ahead of what was done about it. */
@@ -19,15 +19,6 @@ const LOOK_MS = 250;
 
 /** After a look that was refused. The store, or the leader, comes back within seconds. */
 const LOOK_AGAIN_MS = 1_000;
-
-/** What the room works with. */
-export interface WaitingRoomDeps {
-  /** The coordinator's clock. */
-  readonly nowMs: () => number;
-  readonly submit: (command: Command) => Promise<Answer>;
-  readonly observer: LaneObserver;
-  readonly log: Log;
-}
 
 /** A caller that waits for one reservation. */
 interface Caller {
@@ -37,7 +28,8 @@ interface Caller {
 
 /** See the head of this file. */
 export class WaitingRoom {
-  readonly #deps: WaitingRoomDeps;
+  readonly #deps: Pick<LaneDeps, 'clock' | 'observer' | 'log'>;
+  readonly #submit: (command: Command) => Promise<Answer>;
   readonly #trees = new Map<TreeId, Map<ReservationId, Caller[]>>();
   /** When each tree has to be looked at. */
   readonly #dues = new Map<TreeId, number>();
@@ -46,8 +38,10 @@ export class WaitingRoom {
   #timerMs = Number.POSITIVE_INFINITY;
   #count = 0;
 
-  constructor(deps: WaitingRoomDeps) {
+  /** `submit`: has a command decided like any other. */
+  constructor(deps: Pick<LaneDeps, 'clock' | 'observer' | 'log'>, submit: (command: Command) => Promise<Answer>) {
     this.#deps = deps;
+    this.#submit = submit;
   }
 
   /** Callers that wait. */
@@ -115,7 +109,7 @@ export class WaitingRoom {
       for (const { stopListening } of callers) stopListening();
       this.#count -= callers.length;
       refuseAll(
-        this.#deps.observer,
+        this.#deps.observer ?? NO_LANE_OBSERVER,
         callers.map(({ item }) => item),
         refusal,
       );
@@ -163,7 +157,7 @@ export class WaitingRoom {
       this.#dues.delete(treeId);
       return;
     }
-    const nowMs = this.#deps.nowMs();
+    const nowMs = this.#deps.clock.nowMs();
     const dueMs = queue.isDue(nowMs) ? nowMs : Math.min(state.queueDueMs, attachByMs ?? nowMs);
     this.#dues.set(treeId, dueMs);
     this.#wind(dueMs);
@@ -172,7 +166,7 @@ export class WaitingRoom {
   // One timer for all: many trees may wait, and few at a time are due.
   #wind(dueMs: number): void {
     if (dueMs >= this.#timerMs) return;
-    const nowMs = this.#deps.nowMs();
+    const nowMs = this.#deps.clock.nowMs();
     clearTimeout(this.#timer);
     this.#timerMs = dueMs;
     this.#timer = setTimeout(() => this.#look(), Math.min(LOOK_MS, Math.max(0, dueMs - nowMs)));
@@ -181,7 +175,7 @@ export class WaitingRoom {
 
   #look(): void {
     this.#timerMs = Number.POSITIVE_INFINITY;
-    const nowMs = this.#deps.nowMs();
+    const nowMs = this.#deps.clock.nowMs();
     let firstMs = Number.POSITIVE_INFINITY;
     for (const [treeId, dueMs] of this.#dues) {
       if (dueMs > nowMs) firstMs = Math.min(firstMs, dueMs);
@@ -194,7 +188,7 @@ export class WaitingRoom {
   }
 
   #lookAgain(treeId: TreeId): void {
-    const dueMs = this.#deps.nowMs() + LOOK_AGAIN_MS;
+    const dueMs = this.#deps.clock.nowMs() + LOOK_AGAIN_MS;
     this.#dues.set(treeId, dueMs);
     this.#wind(dueMs);
   }
@@ -202,7 +196,7 @@ export class WaitingRoom {
   // Nobody waits for the answer. Where it was refused, or failed, the queue is looked at again; one that was to leave is let go by the
   // next leader.
   #do(command: Command, refused?: () => void): void {
-    this.#deps.submit(command).then(
+    this.#submit(command).then(
       (answer) => {
         if (answer.kind !== 'refusal' || answer.reason === 'NOT_LEADER' || answer.reason === 'TREE_QUARANTINED') return;
         refused?.();

@@ -56,6 +56,7 @@ export class KernelDriver {
   runAlone(command: Command): Answer {
     const { answer, entries } = this.decide(command);
     for (const entry of entries) apply(this.state, entry);
+    if (answer.kind === 'queued') this.state.queue?.stir(answer.id);
     const alerts = decideAlerts(this.state, entries, this.context());
     for (const entry of alerts) apply(this.state, entry);
     const offered = this.#offer();
