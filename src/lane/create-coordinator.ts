@@ -140,20 +140,14 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     lane.reset();
     noteServing();
   };
-  const reaper = new Reaper({
-    store,
-    clock,
-    log,
-    submit: (command) => lane.submit(command),
-    isLeader: () => writer.epoch !== undefined,
-    sleep,
-  });
+  const submit = lane.submit.bind(lane);
+  const reaper = new Reaper({ store, clock, log, submit, isLeader: () => writer.epoch !== undefined, sleep });
   const parts: Parts = { store, lane, projector, reaper, writer };
   await writer.start();
   projector.start();
   if (options.reaper) reaper.start();
   return {
-    submit: (command, signal) => lane.submit(command, signal),
+    submit,
     nowMs: () => clock.nowMs(),
     newReservationId: () => newReservationId(clock.nowMs()),
     catchUp: (treeId) => catchUp(parts, treeId),
