@@ -135,17 +135,15 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
   });
   listeners.add((treeId, entryCount) => projector.note(treeId, entryCount));
   const isServing = (): boolean => writer.epoch !== undefined && !lane.storeDown && stopped === undefined;
+  const submit = lane.submit.bind(lane);
   const noteServing = watchServing(isServing, options.onServingChange);
   const changedHands = (): void => {
     lane.reset();
     noteServing();
   };
-  const submit = lane.submit.bind(lane);
   const reaper = new Reaper({ store, clock, log, submit, isLeader: () => writer.epoch !== undefined, sleep });
   const parts: Parts = { store, lane, projector, reaper, writer };
-  await writer.start();
-  projector.start();
-  if (options.reaper) reaper.start();
+  await startInOrder(parts, options);
   return {
     submit,
     nowMs: () => clock.nowMs(),
@@ -162,6 +160,12 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
       return stopped;
     },
   };
+}
+
+async function startInOrder({ writer, projector, reaper }: Parts, options: CoordinatorOptions): Promise<void> {
+  await writer.start();
+  projector.start();
+  if (options.reaper) reaper.start();
 }
 
 // Measured by the store's clock; a clock that is injected says nothing about it.
