@@ -2,6 +2,7 @@
 import type { BudgetState, Labels } from './budget.ts';
 import { effectsOf } from './charge.ts';
 import type { Reserve } from './command.ts';
+import { openingCounters, sharesEdit } from './decide-shares.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse, revisionsOf } from './decision.ts';
 import { asEnforced, binds, isSpecial } from './enforcement.ts';
 import type { BudgetChange, Entry } from './entry.ts';
@@ -41,7 +42,7 @@ export function decideReserve(state: TreeState, command: Reserve, context: Decid
     maxMicros: command.maxMicros,
     minMicros: command.minMicros,
     holder: command.holder,
-    budgets: charge.budgets.filter(({ def }) => state.budget(def.no) !== undefined),
+    budgets: charge.budgets.flatMap(({ def }) => state.budget(def.no) ?? []),
   });
 }
 
@@ -163,11 +164,13 @@ function granted(
   if (command.dryRun) return answerOnly(answer);
   invariant(state.reservation(command.id) === undefined, `id ${command.id} of a new reservation is taken`);
   const movement = { heldMicros: grantedMicros, settledMicros: 0n, overrunMicros: 0n, active: 1 };
-  const made = charge.made.map((def, index) => createdEntry(state, command, context, def, index));
+  const made = charge.made.map((def) => createdEntry(state, command, context, def));
+  const edited = charge.edited.map((def) => listedEntry(state, command, context, def));
+  const before = [...made, ...edited].map((each, index) => ({ ...each, seq: each.seq + index }));
   const base = entryBase(state, command, context);
   const entry: Entry = {
     ...base,
-    seq: base.seq + made.length,
+    seq: base.seq + before.length,
     type: 'Granted',
     reservation,
     minMicros: command.minMicros,
@@ -176,7 +179,7 @@ function granted(
     effects: effectsOf(charge, movement, context.nowMs),
     rateMoves: rates.length === 0 ? NO_MOVES : rateMoves(rates),
   };
-  return { answer, entries: made.length === 0 ? [entry] : [...made, entry] };
+  return { answer, entries: before.length === 0 ? [entry] : [...before, entry] };
 }
 
 const NO_MOVES: readonly never[] = [];
@@ -187,12 +190,9 @@ function createdEntry(
   command: Reserve,
   context: DecideContext,
   def: BudgetState['def'],
-  index: number,
 ): BudgetChange {
-  const base = entryBase(state, { actor: command.actor, key: undefined, personal: undefined }, context);
   return {
-    ...base,
-    seq: base.seq + index,
+    ...entryBase(state, { actor: command.actor, key: undefined, personal: undefined }, context),
     type: 'BudgetCreated',
     def,
     replaceLabels: true,
@@ -202,6 +202,17 @@ function createdEntry(
     rateMoves: NO_MOVES,
     openChildren: 1,
   };
+}
+
+// What is made below it has a floor or a share.
+function listedEntry(
+  state: TreeState,
+  command: Reserve,
+  context: DecideContext,
+  def: BudgetState['def'],
+): BudgetChange {
+  const opening = openingCounters(state, state.mustBudget(def.no).def, def, undefined);
+  return { ...sharesEdit(state, command.actor, def, context), opening };
 }
 
 function newFigures(
