@@ -59,6 +59,8 @@ export interface LimitStanding {
   readonly amountMicros: bigint;
   /** Sums in the current period; of a rolling window those that count now. */
   readonly counter: Counter;
+  /** What is kept back of it now for floors of children that have not used them. */
+  readonly flooredMicros: bigint;
   /** The current period; undefined for lifetime and rolling windows. A range outside its time is shown as it stands. */
   readonly period: Period | undefined;
 }

@@ -5,7 +5,7 @@ import type { Enforcement, Priority } from './enforcement.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
 import type { RateInput } from './rate.ts';
 import type { Outcome } from './reservation.ts';
-import type { WindowHistory } from './window-history.ts';
+import type { EditHistory } from './window-history.ts';
 
 /** An idempotency key as the kernel sees it. */
 export interface CommandKey {
@@ -136,9 +136,11 @@ export interface UpdateBudget extends CommandBase {
   readonly enforcement: Partial<Enforcement>;
   readonly alertAt: readonly number[] | undefined;
   readonly weight: number | undefined;
+  readonly floorMicros: bigint | undefined;
+  readonly sharePercent: { readonly to: number | undefined } | undefined;
   readonly childTemplate: { readonly to: BudgetTerms | undefined } | undefined;
-  /** What windows that this edit brings have to start from; the lane reads it where `neededHistory` asks for it. */
-  readonly history: WindowHistory | undefined;
+  /** What windows that this edit brings have to start from; the lane reads it where `editNeeds` asks for it. */
+  readonly history: EditHistory | undefined;
   /** Whether the labels are replaced by those in `personal` (none there: all removed). */
   readonly replaceLabels: boolean;
 }

@@ -89,6 +89,8 @@ function termsTo(depth: number): fc.Arbitrary<BudgetTerms> {
     enforcement,
     alertAt,
     weight: fc.integer({ min: 1, max: 1_000_000 }),
+    floorMicros: micros,
+    sharePercent: optional(fc.integer({ min: 1, max: 100 })),
     childTemplate: depth === 1 ? fc.constant(undefined) : optional(termsTo(depth - 1)),
   });
 }

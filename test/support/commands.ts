@@ -15,7 +15,7 @@ import type { BudgetPath, ReservationId, TreeId } from '../../src/kernel/names.t
 import type { RateInput } from '../../src/kernel/rate.ts';
 import type { Outcome } from '../../src/kernel/reservation.ts';
 import type { WindowRule } from '../../src/kernel/window.ts';
-import type { WindowHistory } from '../../src/kernel/window-history.ts';
+import type { EditHistory } from '../../src/kernel/window-history.ts';
 
 /** An amount, as a test finds it easiest to write. */
 export type Micros = bigint | number;
@@ -67,15 +67,19 @@ interface BudgetOptions extends Keyed {
   readonly enforcement?: Partial<Enforcement>;
   readonly alertAt?: readonly number[];
   readonly weight?: number;
+  readonly floor?: Micros;
+  readonly share?: number;
   readonly template?: BudgetTerms;
   readonly unit?: string;
   readonly budgetKind?: string;
   readonly owner?: string;
 }
 
-interface UpdateOptions extends Omit<BudgetOptions, 'unit' | 'template'> {
+interface UpdateOptions extends Omit<BudgetOptions, 'unit' | 'template' | 'share'> {
+  /** `to` undefined: taken away. */
+  readonly share?: { readonly to: number | undefined };
   readonly template?: { readonly to: BudgetTerms | undefined };
-  readonly history?: WindowHistory;
+  readonly history?: EditHistory;
   readonly revision?: number;
   readonly replaceLabels?: boolean;
 }
@@ -219,6 +223,8 @@ export class Commands {
       enforcement: { ...ENFORCED, ...options.enforcement },
       alertAt: options.alertAt ?? [],
       weight: options.weight ?? 1,
+      floorMicros: BigInt(options.floor ?? 0),
+      sharePercent: options.share,
       childTemplate: options.template,
     };
   }
@@ -227,7 +233,12 @@ export class Commands {
     const { limits, uncapped, onExpiry, budgetKind, owner, revision, replaceLabels = false } = options;
     const { rates, shape = {}, overrun, enforcement = {}, alertAt, weight, template, history } = options;
     const inputs = limitInputs(limits);
-    const policy = { rates, shape, overrun, enforcement, alertAt, weight, childTemplate: template };
+    const shares = {
+      weight,
+      floorMicros: options.floor === undefined ? undefined : BigInt(options.floor),
+      sharePercent: options.share,
+    };
+    const policy = { rates, shape, overrun, enforcement, alertAt, ...shares, childTemplate: template };
     const fields = fieldsOf({ inputs, uncapped, onExpiry, budgetKind, owner, revision, replaceLabels, ...policy });
     return {
       ...this.#base('UpdateBudget', budget, options, fields),

@@ -20,10 +20,10 @@ import { checkEnforcementFields, ENFORCEMENT_FIELDS } from './enforcement.ts';
 import { checkOnExpiry, checkOverrun } from './enums.ts';
 import { checkLabels } from './labels.ts';
 import { checkLimitName, checkLimits } from './limits.ts';
-import { checkKey, checkPath, checkText, type Problems } from './problems.ts';
+import { checkKey, checkMicros, checkPath, checkText, type Problems } from './problems.ts';
 import { checkRates } from './rates.ts';
 import { checkShapeFields, SHAPE_FIELDS } from './shape.ts';
-import { checkWeight } from './shares.ts';
+import { checkSharePercent, checkWeight } from './shares.ts';
 import { checkBudgetKind, checkTemplate, checkTerms } from './template.ts';
 
 const REQUIRED = [{ field: 'budget', description: 'is required' }];
@@ -75,6 +75,10 @@ function maskedFields(problems: Problems, stated: Budget, mask: ReadonlySet<stri
     ),
     alertAt: has('alert_at') ? checkAlertAt(problems, 'budget.alert_at', stated.alertAt) : undefined,
     weight: has('weight') ? checkWeight(problems, 'budget.weight', stated.weight) : undefined,
+    floorMicros: has('floor_micros') ? checkMicros(problems, 'budget.floor_micros', stated.floorMicros) : undefined,
+    sharePercent: has('share_percent')
+      ? { to: checkSharePercent(problems, 'budget.share_percent', stated.sharePercent) }
+      : undefined,
     childTemplate: has('child_template')
       ? { to: checkTemplate(problems, 'budget.child_template', stated.childTemplate) }
       : undefined,
@@ -102,6 +106,8 @@ const MASKABLE: ReadonlySet<string> = new Set([
   ...ENFORCEMENT_FIELDS.map((name) => `enforcement.${name}`),
   'alert_at',
   'weight',
+  'floor_micros',
+  'share_percent',
 ]);
 
 function checkMask(problems: Problems, paths: readonly string[]): ReadonlySet<string> {

@@ -245,7 +245,7 @@ describe('what the contract lacks', () => {
   test.each([
     ['reserve.wait', '{do: reserve, budget: s, max: 1, wait: 1s}'],
     ['budget.on_exhaustion: park', '{do: create_budget, name: t, on_exhaustion: park}'],
-    ['budget.floor', '{do: create_budget, name: t, child_template: {child_template: {floor: 1}}}'],
+    ['budget.approval_above', '{do: create_budget, name: t, child_template: {child_template: {approval_above: 1}}}'],
     ['approve', `{do: approve, reservation: A}`],
     ['reject', `{do: reject, reservation: A}`],
     ['adjust', `{do: adjust, reservation: A, actual: 1}`],
