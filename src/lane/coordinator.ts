@@ -23,9 +23,10 @@ export interface CoordinatorStatus {
 export interface Coordinator {
   /**
    * Decides a command. The answer comes after the commit, with refusals as values. Rejects only where the program itself
-   * is at fault (a failed invariant): the caller gets a bare internal error and nothing was changed.
+   * is at fault (a failed invariant): the caller gets a bare internal error and nothing was changed. A Reserve that waits for
+   * room leaves the queue when `signal` aborts, and what it was granted meanwhile is taken back; other commands do not look at it.
    */
-  submit(command: Command): Promise<Answer>;
+  submit(command: Command, signal?: AbortSignal): Promise<Answer>;
   /** The coordinator's clock, in milliseconds since the epoch. */
   nowMs(): number;
   /** A new id, sorted by time. */
