@@ -3,18 +3,20 @@
 import type { BudgetState } from './budget.ts';
 import type { Charge } from './charge.ts';
 import type { Reserve } from './command.ts';
-import { type DecideContext, type QueueContext } from './decision.ts';
+import type { DecideContext, QueueContext } from './decision.ts';
 import type { LimitRoom } from './headroom.ts';
 import type { BudgetPath } from './names.ts';
-import type { RateRoom } from './refuse-rate.ts';
 import { type Ask, failingRooms, timedRecoveryMs } from './refuse-money.ts';
+import type { RateRoom } from './refuse-rate.ts';
 import { fullBudgets, rateFails, waitMs } from './refuse-rate.ts';
 import type { TreeState } from './tree-state.ts';
-import { childAt, isAhead, type Point, type PointName, rankOf, type WaitQueue } from './wait-queue.ts';
+import { childAt, isAhead, rankOf } from './wait-order.ts';
+import type { PointName, WaitPoint } from './wait-point.ts';
+import type { WaitQueue } from './wait-queue.ts';
 
 /** Points at which somebody is before a request. */
 export interface Behind {
-  readonly points: readonly Point[];
+  readonly points: readonly WaitPoint[];
 }
 
 /** Nobody is before it. */
@@ -35,7 +37,7 @@ export interface Asked {
 export function behindOf(state: TreeState, asked: Asked, command: Reserve, context: DecideContext): Behind {
   const { queue } = state;
   if (queue === undefined) return NOT_BEHIND;
-  const points: Point[] = [];
+  const points: WaitPoint[] = [];
   for (const budget of asked.judging) {
     for (const point of queue.pointsAt(budget.def.no)) {
       if (uses(point, asked.rates) && isBehind(queue, point, command, context)) points.push(point);
@@ -48,7 +50,12 @@ function uses({ kind, budgetNo, no }: PointName, rates: readonly RateRoom[]): bo
   return kind !== 'rate' || rates.some(({ budget, rate }) => budget.def.no === budgetNo && rate.no === no);
 }
 
-function isBehind(queue: WaitQueue, point: Point, command: Reserve, { nowMs, queue: { ageMs } }: DecideContext): boolean {
+function isBehind(
+  queue: WaitQueue,
+  point: WaitPoint,
+  command: Reserve,
+  { nowMs, queue: { ageMs } }: DecideContext,
+): boolean {
   const first = point.first(nowMs);
   if (first === undefined) return false;
   const own = queue.byId(command.id);
@@ -61,7 +68,8 @@ function isBehind(queue: WaitQueue, point: Point, command: Reserve, { nowMs, que
 
 /** Whether somebody is before it at a limit. */
 export function isBehindAt({ points }: Behind, { budget, limit }: LimitRoom): boolean {
-  for (const { kind, budgetNo, no } of points) if (kind === 'limit' && no === limit.no && budgetNo === budget.def.no) return true;
+  for (const { kind, budgetNo, no } of points)
+    if (kind === 'limit' && no === limit.no && budgetNo === budget.def.no) return true;
   return false;
 }
 
@@ -72,12 +80,7 @@ export interface Contended {
 }
 
 /** Finds them. `rooms`: every limit of the charge. */
-export function contendedBy(
-  asked: Asked,
-  rooms: readonly LimitRoom[],
-  behind: Behind,
-  ask: Ask,
-): Contended {
+export function contendedBy(asked: Asked, rooms: readonly LimitRoom[], behind: Behind, ask: Ask): Contended {
   const points: PointName[] = behind.points.map(({ budgetNo, budget, kind, no }) => ({ budgetNo, budget, kind, no }));
   let wakeMs = Number.POSITIVE_INFINITY;
   const add = ({ def }: BudgetState, kind: PointName['kind'], no: number): void => {

@@ -3,7 +3,7 @@
 // same batch and nothing that comes later slips in between.
 import type { Reserve } from './command.ts';
 import { allPoints, type Contended, contendedBy, nextRiseMs } from './contention.ts';
-import { admissionOf, granted, judgeReserve, type Judged } from './decide-reserve.ts';
+import { admissionOf, granted, type Judged, judgeReserve } from './decide-reserve.ts';
 import { type DecideContext, entryBase } from './decision.ts';
 import { isWorthWaiting } from './enqueue.ts';
 import type { Entry, Leave, LeftQueue } from './entry.ts';
@@ -15,7 +15,9 @@ import { HELD_RETRY_MS } from './refuse-money.ts';
 import { askOf } from './refuse-reserve.ts';
 import type { ReservationFigures } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
-import { type Line, rankOf, type Waiting, type WaitQueue } from './wait-queue.ts';
+import { rankOf, type Waiting } from './wait-order.ts';
+import type { WaitLine } from './wait-point.ts';
+import type { WaitQueue } from './wait-queue.ts';
 
 /** Whose time is over at once, in one entry. */
 const ENDED_PAGE = 100;
@@ -46,7 +48,7 @@ const NONE: readonly never[] = [];
 function lookAt(
   state: TreeState,
   queue: WaitQueue,
-  line: Line,
+  line: WaitLine,
   context: DecideContext,
   isNew: boolean,
 ): readonly Entry[] {

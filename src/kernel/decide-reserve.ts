@@ -3,9 +3,9 @@ import type { BudgetState, Labels } from './budget.ts';
 import { effectsOf } from './charge.ts';
 import type { Reserve } from './command.ts';
 import { type Asked, type Behind, behindOf } from './contention.ts';
-import { enqueued, queueFullRefusal, waits } from './enqueue.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse, revisionsOf } from './decision.ts';
 import { asEnforced, binds, isSpecial } from './enforcement.ts';
+import { enqueued, queueFullRefusal, waits } from './enqueue.ts';
 import type { BudgetChange, Entry } from './entry.ts';
 import { admitted, counterRoomMicros, headroomAfter, type LimitRoom, tightest } from './headroom.ts';
 import { invariant } from './invariant.ts';
@@ -233,6 +233,7 @@ export function granted(
     revisions: revisionsOf(charge.budgets),
     headroom,
     effects: effectsOf(charge, movement, context.nowMs),
+    enqueuedSeq: before === undefined ? undefined : state.reservation(command.id)?.queued?.seq,
     rateMoves: rates.length === 0 ? NO_MOVES : rateMoves(rates),
   };
   return { answer, entries: made.length === 0 ? [entry] : [...made, entry] };

@@ -12,15 +12,16 @@ import type { Refusal } from './refusal.ts';
 import { budgetNotFound, reservationNotFound } from './refuse-state.ts';
 import type { Reservation } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
-import { childAt, isAhead, rankOf, type Waiting } from './wait-queue.ts';
+import { childAt, isAhead, rankOf, type Waiting } from './wait-order.ts';
 
-/** The place of a Reserve whose key waits already; undefined where none does. The same key with another request is refused. */
+/**
+ * The place of a Reserve whose key waits already; undefined where none does. The same key with another request is refused. Whoever
+ * was gone may be back: the place is to be stirred then.
+ */
 export function joinQueue(state: TreeState, command: Reserve, context: DecideContext): Answer | undefined {
   const waiting = command.key && state.queue?.byKey(command.key.digest);
   if (waiting === undefined) return undefined;
   if (isSameRequest(waiting, command, context)) {
-    // Who was gone is back: its place is looked at again.
-    state.queue?.stir(waiting.id);
     return { kind: 'queued', treeId: state.treeId, id: waiting.id };
   }
   return {
@@ -53,11 +54,7 @@ export function decideLeaveQueue(state: TreeState, command: LeaveQueue, context:
 }
 
 /** Decides a Release of one that waits; undefined where it does not. */
-export function decideReleaseWaiting(
-  state: TreeState,
-  command: Release,
-  context: DecideContext,
-): Decision | undefined {
+export function decideReleaseWaiting(state: TreeState, command: Release, context: DecideContext): Decision | undefined {
   const reservation = state.reservation(command.id);
   return isWaiting(reservation) ? leave(state, command, reservation, command.reason, context) : undefined;
 }
@@ -115,7 +112,9 @@ function inOrder(state: TreeState, budget: BudgetPath, { nowMs, queue: { ageMs }
     const child = childAt(budget, [waiting.budget, ...waiting.also]);
     if (child === undefined) return [];
     const rank = rankOf(waiting.priority, waiting.createMs, nowMs, ageMs);
-    return [{ waiting, standing: { rank, child, seq: waiting.queued.seq, share: queue.shareOf(budget, child, nowMs) } }];
+    return [
+      { waiting, standing: { rank, child, seq: waiting.queued.seq, share: queue.shareOf(budget, child, nowMs) } },
+    ];
   });
   return all.sort((a, b) => (isAhead(a.standing, b.standing) ? -1 : 1)).map(({ waiting }) => waiting);
 }

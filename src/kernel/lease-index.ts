@@ -59,6 +59,12 @@ export class LeaseIndex {
     return found;
   }
 
+  /** When the first is due; infinite where there is none. */
+  nextMs(): number {
+    for (const { reclaimMs } of this.between(Number.NEGATIVE_INFINITY, Number.MAX_SAFE_INTEGER)) return reclaimMs;
+    return Number.POSITIVE_INFINITY;
+  }
+
   /** Leases with afterMs < reclaimMs <= untilMs, by time, then id. The index must not change until the last one is read. */
   *between(afterMs: number, untilMs: number): Generator<Lease> {
     const bucketMax = bucketNoOf(untilMs);

@@ -24,12 +24,13 @@ import {
   withoutPast,
 } from './moving-budget.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
+import { NO_USE, recentMicros } from './recent-use.ts';
 import { Before, type StatePosition } from './records-before.ts';
 import { Remembered } from './remembered.ts';
-import { NO_USE, recentMicros } from './recent-use.ts';
 import type { Reservation } from './reservation.ts';
 import { undoStep } from './rolling-spend.ts';
-import { type Share, type Waiting, WaitQueue } from './wait-queue.ts';
+import type { Share, Waiting } from './wait-order.ts';
+import { WaitQueue } from './wait-queue.ts';
 import { budgetWeight } from './weight.ts';
 
 /** Loaded records of one tree. A record that is not loaded is not known to be absent: whoever decides loads first. */
@@ -145,6 +146,11 @@ export class TreeState {
   /** Live reservations whose lease and grace have run out at `nowMs`, oldest first, up to `countMax`. */
   due(nowMs: number, countMax: number): Reservation[] {
     return this.#leases.due(nowMs, countMax).map(({ id }) => this.#leased(id));
+  }
+
+  /** When those who wait have to be looked at though nothing happens: a wait or a lease is over. Infinite where nobody waits. */
+  get queueDueMs(): number {
+    return this.#queue === undefined ? Number.POSITIVE_INFINITY : Math.min(this.#queue.dueMs, this.#leases.nextMs());
   }
 
   /** Live reservations with afterMs < reclaimMs <= untilMs, oldest first. Nothing may change until the last one is read. */

@@ -10,266 +10,29 @@
 // A point is stirred where something of it may have come back, or where another head has come first: its first head has to be judged
 // again. In between, the first head of every point is known not to fit, and so nobody behind it has to be looked at.
 import type { BudgetDef } from './budget.ts';
-import { PRIORITIES } from './enforcement.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import { invariant } from './invariant.ts';
 import { type BudgetPath, chainOf, type ReservationId } from './names.ts';
-import type { Queued, Reservation } from './reservation.ts';
-
-/** A reservation that waits. */
-export interface Waiting extends Reservation {
-  readonly queued: Queued;
-}
-
-/** What can be short: `no` is that of a limit or a rate, 0 for the slots. */
-export interface PointName {
-  readonly budgetNo: number;
-  readonly budget: BudgetPath;
-  readonly kind: 'limit' | 'rate' | 'slots';
-  readonly no: number;
-}
-
-/** What a child has had, and its weight. */
-export interface Share {
-  readonly useMicros: bigint;
-  readonly weight: bigint;
-}
-
-/** See the head of this file. */
-export interface Line {
-  /** The first in it. */
-  readonly head: Waiting;
-}
-
-/** See the head of this file. */
-export interface Point extends PointName {
-  /** Who is first here at `nowMs`. */
-  first(nowMs: number): Standing | undefined;
-  /** What a child of the budget has had, as it counts here at `nowMs`. */
-  shareOf(child: string, nowMs: number): Share;
-}
-
-/** By what the order at a point goes. */
-export interface Standing {
-  /** Place of its class in PRIORITIES, with what it rose by waiting. */
-  readonly rank: number;
-  readonly child: string;
-  readonly share: Share;
-  readonly seq: number;
-}
-
-/** How often shares are reckoned anew for the time that has passed. */
-const SHARE_STEP_MS = 10_000;
-
-const RANK_MAX = PRIORITIES.length - 1;
-
-/** Whether `a` comes before `b` at a point. */
-export function isAhead(a: Standing, b: Standing): boolean {
-  if (a.rank !== b.rank) return a.rank > b.rank;
-  if (a.child === b.child) return a.seq < b.seq;
-  const less = lessOf(a.share, b.share);
-  return less === 0 ? a.seq < b.seq : less < 0;
-}
-
-// Below 0 where the first has had less for its weight.
-function lessOf(a: Share, b: Share): number {
-  const left = a.useMicros * b.weight;
-  const right = b.useMicros * a.weight;
-  if (left === right) return 0;
-  return left < right ? -1 : 1;
-}
-
-/** Place in PRIORITIES of the class that a request counts as once it has waited since `sinceMs`: one higher after each `ageMs`. */
-export function rankOf(priority: Reservation['priority'], sinceMs: number, nowMs: number, ageMs: number): number {
-  const risen = Math.max(0, Math.floor((nowMs - sinceMs) / ageMs));
-  return Math.min(RANK_MAX, PRIORITIES.indexOf(priority) + risen);
-}
-
-/** The child of a budget through which paths lead; empty where one names the budget itself, undefined where none leads there. */
-export function childAt(budget: BudgetPath, paths: readonly BudgetPath[]): string | undefined {
-  for (const path of paths) {
-    if (path === budget) return '';
-    if (!path.startsWith(budget) || path[budget.length] !== '/') continue;
-    const end = path.indexOf('/', budget.length + 1);
-    return end === -1 ? path : path.slice(0, end);
-  }
-  return undefined;
-}
-
-class OrderedLine implements Line {
-  readonly key: string;
-  readonly paths: readonly BudgetPath[];
-  readonly waiting = new Map<ReservationId, Waiting>();
-  /** Of the last that came. */
-  lastSeq = 0;
-  readonly places: Place[] = [];
-  /** When it has to be looked at again though nothing happens. */
-  wakeMs = Number.POSITIVE_INFINITY;
-
-  constructor(key: string, { budget, also }: Waiting) {
-    this.key = key;
-    this.paths = [budget, ...also];
-  }
-
-  get head(): Waiting {
-    const first = this.waiting.values().next().value;
-    invariant(first !== undefined, 'a line that is empty is gone');
-    return first;
-  }
-}
-
-interface Place {
-  readonly point: OrderedPoint;
-  readonly child: Child;
-}
-
-/** The heads at a point that come through one child, in one class. */
-class Child {
-  readonly path: string;
-  readonly rank: number;
-  share: Share;
-  readonly lines = new IndexedHeap<OrderedLine>((a, b) => a.head.queued.seq < b.head.queued.seq);
-
-  constructor(path: string, rank: number, share: Share) {
-    this.path = path;
-    this.rank = rank;
-    this.share = share;
-  }
-
-  get seq(): number {
-    const first = this.lines.top;
-    invariant(first !== undefined, 'a child without lines is gone');
-    return first.head.queued.seq;
-  }
-}
-
-function childIsAhead(a: Child, b: Child): boolean {
-  const less = lessOf(a.share, b.share);
-  return less === 0 ? a.seq < b.seq : less < 0;
-}
-
-type ShareOf = (budget: BudgetPath, child: string, atMs: number) => Share;
-
-class OrderedPoint implements Point {
-  readonly budgetNo: number;
-  readonly budget: BudgetPath;
-  readonly kind: PointName['kind'];
-  readonly no: number;
-  readonly #shareOf: ShareOf;
-  /** By rank. */
-  readonly #children = PRIORITIES.map(() => new IndexedHeap<Child>(childIsAhead));
-  readonly #byPath = PRIORITIES.map(() => new Map<string, Child>());
-  /** Children that have had more, or less, since their shares were reckoned. */
-  readonly #moved = new Set<string>();
-  #step = -1;
-
-  constructor({ budgetNo, budget, kind, no }: PointName, shareOf: ShareOf) {
-    this.budgetNo = budgetNo;
-    this.budget = budget;
-    this.kind = kind;
-    this.no = no;
-    this.#shareOf = shareOf;
-  }
-
-  get isEmpty(): boolean {
-    return this.#children.every(({ size }) => size === 0);
-  }
-
-  get firstLine(): OrderedLine | undefined {
-    return this.#firstChild?.lines.top;
-  }
-
-  first(nowMs: number): Standing | undefined {
-    this.bringForward(nowMs);
-    const child = this.#firstChild;
-    return child && { rank: child.rank, child: child.path, share: child.share, seq: child.seq };
-  }
-
-  shareOf(child: string, nowMs: number): Share {
-    this.bringForward(nowMs);
-    return this.#share(child);
-  }
-
-  get #firstChild(): Child | undefined {
-    for (let rank = RANK_MAX; rank >= 0; rank -= 1) {
-      const child = this.#children[rank]?.top;
-      if (child !== undefined) return child;
-    }
-    return undefined;
-  }
-
-  childMoved(path: string): void {
-    this.#moved.add(path);
-  }
-
-  /** Reckons shares anew where they have changed. */
-  bringForward(nowMs: number): void {
-    const step = Math.floor(nowMs / SHARE_STEP_MS);
-    if (step !== this.#step) {
-      this.#step = step;
-      this.#moved.clear();
-      for (const children of this.#children) {
-        for (const child of children.items) child.share = this.#share(child.path);
-        children.movedAll();
-      }
-      return;
-    }
-    if (this.#moved.size === 0) return;
-    for (const path of this.#moved) {
-      for (const [rank, byPath] of this.#byPath.entries()) {
-        const child = byPath.get(path);
-        if (child === undefined) continue;
-        child.share = this.#share(path);
-        this.#children[rank]?.moved(child);
-      }
-    }
-    this.#moved.clear();
-  }
-
-  add(line: OrderedLine, rank: number): void {
-    const path = childAt(this.budget, line.paths) ?? '';
-    const byPath = this.#byPath[rank] as Map<string, Child>;
-    const heap = this.#children[rank] as IndexedHeap<Child>;
-    const known = byPath.get(path);
-    const child = known ?? new Child(path, rank, this.#share(path));
-    child.lines.add(line);
-    if (known === undefined) {
-      byPath.set(path, child);
-      heap.add(child);
-    } else heap.moved(child);
-    line.places.push({ point: this, child });
-  }
-
-  remove(line: OrderedLine, child: Child): void {
-    const heap = this.#children[child.rank] as IndexedHeap<Child>;
-    // Out of its heap first: a child without lines compares with nothing.
-    heap.remove(child);
-    child.lines.remove(line);
-    if (child.lines.size > 0) heap.add(child);
-    else this.#byPath[child.rank]?.delete(child.path);
-  }
-
-  #share(child: string): Share {
-    return this.#shareOf(this.budget, child, Math.max(0, this.#step) * SHARE_STEP_MS);
-  }
-}
+import type { Reservation } from './reservation.ts';
+import { childAt, type Share, type Waiting } from './wait-order.ts';
+import { isSame, type Place, type PointName, SHARE_STEP_MS, type ShareOf, WaitLine, WaitPoint } from './wait-point.ts';
 
 /** See the head of this file. */
 export class WaitQueue {
   readonly #shareOf: ShareOf;
-  readonly #lines = new Map<string, OrderedLine>();
-  readonly #points = new Map<number, OrderedPoint[]>();
+  readonly #lines = new Map<string, WaitLine>();
+  readonly #points = new Map<number, WaitPoint[]>();
   readonly #byDigest = new Map<string, ReservationId>();
   readonly #ends = new IndexedHeap<Waiting>((a, b) => a.queued.untilMs < b.queued.untilMs);
   readonly #byId = new Map<ReservationId, Waiting>();
-  readonly #wakes = new IndexedHeap<OrderedLine>((a, b) => a.wakeMs < b.wakeMs);
+  readonly #wakes = new IndexedHeap<WaitLine>((a, b) => a.wakeMs < b.wakeMs);
   /** How many wait on each path and below it. */
   readonly #counts = new Map<BudgetPath, number>();
   /** Lines whose head has to be judged before it has its places. */
-  readonly #unplaced = new Set<OrderedLine>();
-  readonly #stirred = new Set<OrderedPoint>();
+  readonly #unplaced = new Set<WaitLine>();
+  readonly #stirred = new Set<WaitPoint>();
   /** Points where shares have changed. */
-  readonly #shifted = new Set<OrderedPoint>();
+  readonly #shifted = new Set<WaitPoint>();
 
   /** `shareOf`: what a child of a budget has had. */
   constructor(shareOf: ShareOf) {
@@ -325,7 +88,7 @@ export class WaitQueue {
     const key = lineKey(waiting);
     let line = this.#lines.get(key);
     if (line === undefined) {
-      line = new OrderedLine(key, waiting);
+      line = new WaitLine(key, waiting);
       this.#lines.set(key, line);
     }
     if (queued.seq > line.lastSeq) {
@@ -410,7 +173,7 @@ export class WaitQueue {
   }
 
   /** A head that has no places yet; undefined where all have. */
-  nextUnplaced(nowMs: number): Line | undefined {
+  nextUnplaced(nowMs: number): WaitLine | undefined {
     for (let line = this.#wakes.top; line !== undefined && line.wakeMs <= nowMs; line = this.#wakes.top) {
       this.#replace(line);
     }
@@ -418,7 +181,7 @@ export class WaitQueue {
   }
 
   /** The first head of a point that is stirred; undefined where none is. */
-  nextStirred(nowMs: number): Line | undefined {
+  nextStirred(nowMs: number): WaitLine | undefined {
     for (const point of this.#shifted) {
       const before = point.firstLine;
       point.bringForward(nowMs);
@@ -438,42 +201,43 @@ export class WaitQueue {
    * Gives the head of a line its places. `claims`: it fits as far as it is known, so that whoever is first at these points has
    * to be judged; else it is known not to fit, or not to be first, at each of them.
    */
-  place(line: Line, { points, rank, wakeMs, claims }: Placement): void {
-    const ordered = this.#mustLine(line);
-    this.#unplaced.delete(ordered);
-    const kept = ordered.places.filter(({ point, child }) => child.rank === rank && points.some((each) => isSame(each, point)));
-    for (const place of ordered.places.filter((each) => !kept.includes(each))) this.#leave(ordered, place);
+  place(line: WaitLine, { points, rank, wakeMs, claims }: Placement): void {
+    this.#unplaced.delete(line);
+    const kept = line.places.filter(
+      ({ point, child }) => child.rank === rank && points.some((each) => isSame(each, point)),
+    );
+    for (const place of line.places.filter((each) => !kept.includes(each))) this.#leave(line, place);
     for (const name of points) {
       if (kept.some(({ point }) => isSame(name, point))) continue;
-      this.#point(name).add(ordered, rank);
+      this.#point(name).add(line, rank);
     }
-    for (const { point } of ordered.places) {
+    for (const { point } of line.places) {
       if (claims) this.#stirred.add(point);
-      else if (point.firstLine === ordered) this.#stirred.delete(point);
+      else if (point.firstLine === line) this.#stirred.delete(point);
     }
-    ordered.wakeMs = wakeMs;
-    if (this.#wakes.has(ordered)) this.#wakes.moved(ordered);
-    else this.#wakes.add(ordered);
+    line.wakeMs = wakeMs;
+    if (this.#wakes.has(line)) this.#wakes.moved(line);
+    else this.#wakes.add(line);
   }
 
   /** Points of a budget at which somebody waits. */
-  pointsAt(budgetNo: number): readonly Point[] {
+  pointsAt(budgetNo: number): readonly WaitPoint[] {
     return this.#points.get(budgetNo) ?? NO_POINTS;
   }
 
   // Its places go, and with them what was known of those behind it.
-  #unplace(line: OrderedLine): void {
+  #unplace(line: WaitLine): void {
     for (const place of [...line.places]) this.#leave(line, place);
     this.#wakes.remove(line);
     line.wakeMs = Number.POSITIVE_INFINITY;
   }
 
-  #replace(line: OrderedLine): void {
+  #replace(line: WaitLine): void {
     this.#unplace(line);
     this.#unplaced.add(line);
   }
 
-  #leave(line: OrderedLine, place: Place): void {
+  #leave(line: WaitLine, place: Place): void {
     const { point, child } = place;
     if (point.firstLine === line) this.#stirred.add(point);
     point.remove(line, child);
@@ -486,27 +250,22 @@ export class WaitQueue {
     else this.#points.set(point.budgetNo, left);
   }
 
-  #point(name: PointName): OrderedPoint {
+  #point(name: PointName): WaitPoint {
     const own = this.#points.get(name.budgetNo) ?? [];
     const known = own.find((each) => isSame(each, name));
     if (known !== undefined) return known;
-    const point = new OrderedPoint(name, this.#shareOf);
+    const point = new WaitPoint(name, this.#shareOf);
     this.#points.set(name.budgetNo, [...own, point]);
     return point;
   }
 
   // A batch that is taken back: those that it took out come back where they were.
-  #putBack(line: OrderedLine, waiting: Waiting): void {
+  #putBack(line: WaitLine, waiting: Waiting): void {
     this.#unplace(line);
     const all = [...line.waiting.values(), waiting].sort((a, b) => a.queued.seq - b.queued.seq);
     line.waiting.clear();
     for (const each of all) line.waiting.set(each.id, each);
     this.#unplaced.add(line);
-  }
-
-  #mustLine(line: Line): OrderedLine {
-    invariant(line instanceof OrderedLine, 'a line of this queue');
-    return line;
   }
 }
 
@@ -518,7 +277,7 @@ export interface Placement {
   readonly claims: boolean;
 }
 
-const NO_POINTS: readonly Point[] = [];
+const NO_POINTS: readonly WaitPoint[] = [];
 
 function isRaised(before: BudgetDef, after: BudgetDef): boolean {
   const { limits, revision, updateMs, ...rest } = after;
@@ -526,12 +285,10 @@ function isRaised(before: BudgetDef, after: BudgetDef): boolean {
   return (
     isRest &&
     limits.length === before.limits.length &&
-    limits.every((limit, at) => limit.no === before.limits[at]?.no && limit.amountMicros >= before.limits[at].amountMicros)
+    limits.every(
+      (limit, at) => limit.no === before.limits[at]?.no && limit.amountMicros >= before.limits[at].amountMicros,
+    )
   );
-}
-
-function isSame(a: PointName, b: PointName): boolean {
-  return a.budgetNo === b.budgetNo && a.kind === b.kind && a.no === b.no;
 }
 
 function lineKey({ budget, also, priority }: Reservation): string {

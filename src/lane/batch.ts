@@ -7,15 +7,18 @@ import { apply } from '../kernel/apply.ts';
 import type { Command, UpdateBudget } from '../kernel/command.ts';
 import { decide } from '../kernel/decide.ts';
 import { decideGrace, type LeaderGap } from '../kernel/decide-grace.ts';
+import { decideQueue } from '../kernel/decide-queue.ts';
 import type { DecideContext, Decision } from '../kernel/decision.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { invariant } from '../kernel/invariant.ts';
+import type { ReservationId } from '../kernel/names.ts';
 import { entryWeight } from '../kernel/weight.ts';
 import { type CachedTree, DUE_COUNT_MAX } from './cached-tree.ts';
 import { NO_PAST, type Past, type PastNeed, type PastRead, pastOf } from './edit-past.ts';
 import { expireCommand } from './expire-command.ts';
+import { leaveQueueCommand } from './leave-queue-command.ts';
 import type { Missing } from './missing.ts';
-import { contention } from './refusals.ts';
+import { callerGone, contention } from './refusals.ts';
 
 /**
  * What a tree's entries of one batch may weigh before the rest of its commands wait for the next. As many usual ones as a batch
@@ -45,6 +48,8 @@ export interface Submitted {
   past?: PastRead | undefined;
   /** When it came, by the monotonic clock. */
   readonly sinceMs: number;
+  /** Aborts once nobody waits for the answer; of a Reserve that waits alone. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** An edit for which the past of its budget has to be read, and those that have to wait with it. */
@@ -59,6 +64,8 @@ export interface TreeBatch {
   readonly tree: CachedTree;
   readonly entries: readonly Entry[];
   readonly answered: readonly { readonly item: Submitted; readonly answer: Answer }[];
+  /** Reserves that wait in the queue: they are answered once they leave it. */
+  readonly waiting: readonly { readonly item: Submitted; readonly id: ReservationId }[];
   /** Commands that failed an invariant; the others are not touched by it. */
   readonly failed: readonly { readonly item: Submitted; readonly error: unknown }[];
   /** Commands that have to wait for records. */
@@ -89,12 +96,13 @@ export function decideTree(tree: CachedTree, items: readonly Submitted[], contex
   if (graceDue(tree, context, batch.entries) || expireDue(tree, context, batch.entries)) {
     return { ...batch, deferred: items };
   }
-  let weight = 0;
-  let weighedCount = batch.entries.length;
+  let own = context;
+  if (tree.state.queue !== undefined) {
+    letGo(batch, context);
+    offer(batch, context);
+  }
   for (let at = 0; at < items.length; at += 1) {
-    for (; weighedCount < batch.entries.length; weighedCount += 1)
-      weight += entryWeight(batch.entries[weighedCount] as Entry);
-    if (weight > WEIGHT_MAX) {
+    if (weighs(batch) > WEIGHT_MAX) {
       batch.deferred.push(...items.slice(at));
       break;
     }
@@ -104,13 +112,71 @@ export function decideTree(tree: CachedTree, items: readonly Submitted[], contex
     else if ('needs' in past) {
       waitForPast(batch, items.slice(at), item, past);
       break;
-    } else decideOne(batch, item, past, context);
+    } else decideOne(batch, item, past, own);
+    if (tree.state.queue !== undefined) {
+      // Whoever came to wait in this batch is known to it alone.
+      if (own === context && batch.waiting.length > 0) own = withEntered(context, batch);
+      offer(batch, own);
+    }
   }
   return batch;
 }
 
+function weighs(batch: Draft): number {
+  for (; batch.weighedCount < batch.entries.length; batch.weighedCount += 1)
+    batch.weight += entryWeight(batch.entries[batch.weighedCount] as Entry);
+  return batch.weight;
+}
+
+function withEntered(context: BatchContext, { waiting }: Draft): BatchContext {
+  const { isAttached } = context.queue;
+  const isEntered = (id: ReservationId): boolean => isAttached(id) || waiting.some((each) => each.id === id);
+  return { ...context, queue: { ...context.queue, isAttached: isEntered } };
+}
+
+// Those who wait come next where anything of what they wait for may have come back. What is left of it for the weight of the batch
+// is done in the next one.
+function offer(batch: Draft, context: BatchContext): void {
+  const { tree } = batch;
+  while (weighs(batch) <= WEIGHT_MAX) {
+    const entries = decideQueue(tree.state, context);
+    if (entries.length === 0) return;
+    applyAll(tree, entries, batch.entries);
+  }
+}
+
+/** For how long those who waited before this process led, or before it forgot them, may come back to their places. */
+const ATTACH_MS = 10_000;
+
+// Nobody has come back for them.
+function letGo(batch: Draft, context: BatchContext): void {
+  const { tree } = batch;
+  const { nowMs, queue } = context;
+  tree.attachByMs ??= nowMs + ATTACH_MS;
+  if (nowMs < tree.attachByMs) return;
+  for (const { id } of [...(tree.state.queue?.waiting() ?? [])]) {
+    if (queue.isAttached(id)) continue;
+    if (weighs(batch) > WEIGHT_MAX) return;
+    const { entries } = decide(tree.state, leaveQueueCommand(tree.treeId, id), context);
+    applyAll(tree, entries, batch.entries);
+  }
+  tree.attachByMs = Number.POSITIVE_INFINITY;
+}
+
 function newDraft(tree: CachedTree): Draft {
-  return { tree, entries: [], answered: [], failed: [], parked: [], unsearched: [], deferred: [], paused: [] };
+  return {
+    tree,
+    entries: [],
+    answered: [],
+    waiting: [],
+    failed: [],
+    parked: [],
+    unsearched: [],
+    deferred: [],
+    paused: [],
+    weight: 0,
+    weighedCount: 0,
+  };
 }
 
 function pastFor({ tree, entries }: Draft, { past }: Submitted, command: UpdateBudget, context: BatchContext) {
@@ -123,11 +189,21 @@ function waitForPast(batch: Draft, items: readonly Submitted[], item: Submitted,
   else batch.paused.push({ ...past, item, items });
 }
 
-type Draft = { readonly [Key in keyof TreeBatch]: TreeBatch[Key] extends readonly (infer T)[] ? T[] : TreeBatch[Key] };
+type Draft = {
+  readonly [Key in keyof TreeBatch]: TreeBatch[Key] extends readonly (infer T)[] ? T[] : TreeBatch[Key];
+} & {
+  /** What the entries weigh that were weighed. */
+  weight: number;
+  weighedCount: number;
+};
 
 // The hot path: a closure or an array for each command is felt here.
 function decideOne(batch: Draft, item: Submitted, past: Past, context: BatchContext): void {
   const { tree } = batch;
+  if (item.signal?.aborted === true) {
+    batch.answered.push({ item, answer: callerGone() });
+    return;
+  }
   const missing = tree.missingFor(item.command);
   if (missing !== undefined) {
     batch.parked.push({ item, missing });
@@ -146,7 +222,14 @@ function decideOne(batch: Draft, item: Submitted, past: Past, context: BatchCont
   }
   applyAll(tree, decision.entries, batch.entries);
   applyAll(tree, decideAlerts(tree.state, decision.entries, context), batch.entries);
-  batch.answered.push({ item, answer: decision.answer });
+  const { answer } = decision;
+  if (answer.kind !== 'queued') {
+    batch.answered.push({ item, answer });
+    return;
+  }
+  batch.waiting.push({ item, id: answer.id });
+  // Where it has its place already, its caller may have come back to it.
+  if (decision.entries.length === 0) tree.state.queue?.stir(answer.id);
 }
 
 function withPast(command: Command, { history }: Past): Command {
@@ -206,6 +289,8 @@ function needsSearch(tree: CachedTree, item: Submitted, { answer, entries }: Dec
   if (key === undefined || item.searchedFor === tree) return false;
   for (const entry of entries) if (entry.key !== undefined) return false;
   if (tree.state.remembered(key.digest) !== undefined) return false;
+  // It asks for its place: what is in the queue is in no journal's keys.
+  if (answer.kind === 'queued' && entries.length === 0) return false;
   const absent =
     answer.kind === 'refusal' && (answer.reason === 'BUDGET_NOT_FOUND' || answer.reason === 'RESERVATION_NOT_FOUND');
   return !absent;

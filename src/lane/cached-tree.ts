@@ -8,7 +8,7 @@ import type { Entry } from '../kernel/entry.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { type BudgetPath, parentOf, type ReservationId, type TreeId } from '../kernel/names.ts';
 import { reservationOf } from '../kernel/replay.ts';
-import type { Reservation } from '../kernel/reservation.ts';
+import type { Reservation, ReservationFigures } from '../kernel/reservation.ts';
 import { TreeState } from '../kernel/tree-state.ts';
 import { reservationWeight } from '../kernel/weight.ts';
 import type { Head, Loaded } from '../store/port.ts';
@@ -56,6 +56,11 @@ export class CachedTree {
   leasesThroughMs: number;
   /** Whether every lease that ran out before this process led has got its grace. */
   graced = false;
+  /**
+   * Until when those who waited when the tree came into memory keep their places though nobody asks for them; undefined until
+   * somebody looks.
+   */
+  attachByMs: number | undefined;
   #index = new TailIndex();
   readonly #absent = new AbsentNames();
   /** In the order in which they ended or came; one may be here twice. */
@@ -89,7 +94,7 @@ export class CachedTree {
     this.state.advance({ ...position, atMs: loaded.head.atMs });
     this.state.commit();
     this.state.evictOrphans();
-    for (const { id, figures } of this.state.reservations()) if (figures.state !== 'ACTIVE') this.#noteEnded(id);
+    for (const { id, figures } of this.state.reservations()) if (hasEnded(figures)) this.#noteEnded(id);
     for (const { def } of this.state.budgets()) if (def.closed) this.#closed.push(def.no);
     // Before anything is forgotten: what was asked for and is there must not be taken for absent. Of a tree that does not
     // exist nothing has to be noted: no name is in it.
@@ -358,9 +363,17 @@ export class CachedTree {
         this.#absent.deletePath(entry.def.path);
         return;
       case 'Granted':
+      case 'Enqueued':
         this.#absent.deleteId(entry.reservation.id);
+        return;
+      case 'LeftQueue':
+        for (const { id } of entry.leaves) this.#noteEnded(id);
         return;
       default:
     }
   }
+}
+
+function hasEnded({ state }: ReservationFigures): boolean {
+  return state !== 'ACTIVE' && state !== 'QUEUED';
 }

@@ -1,6 +1,7 @@
 // Puts the lane's parts together: lane, writer lease, projector, reaper, clock. The only place that knows all of them.
 import { randomUUID } from 'node:crypto';
 import type { LeaderGap } from '../kernel/decide-grace.ts';
+import type { QueueContext } from '../kernel/decision.ts';
 import type { TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
 import { type Store, StoreUnavailableError } from '../store/port.ts';
@@ -34,6 +35,8 @@ export interface CoordinatorOptions {
    * IMPLAUSIBLE_FACTOR_DEFAULT.
    */
   readonly implausibleFactor?: number;
+  /** How requests wait for room. Default: QUEUE_DEFAULT. */
+  readonly queue?: Omit<QueueContext, 'isAttached'>;
   /** Whether quiet trees are looked after. Answers are the same either way. */
   readonly reaper: boolean;
   /** Where decisions read the time from. Default: the store's clock. */
@@ -71,6 +74,9 @@ export interface RunningCoordinator extends Coordinator {
 /** A unit that was mistaken is wrong by a thousand or more (micros for millis, cents for dollars of tokens). */
 export const IMPLAUSIBLE_FACTOR_DEFAULT = 1_000;
 
+/** A class higher after a minute; as many waiting on one budget as fit into a few megabytes. */
+export const QUEUE_DEFAULT: Omit<QueueContext, 'isAttached'> = { ageMs: 60_000, countMax: 10_000 };
+
 const monotonicMs = (): number => performance.now();
 
 /** What every part measures and waits by. */
@@ -78,7 +84,7 @@ const TIME = { monotonicMs, sleep };
 
 /** Starts a coordinator. Throws StoreUnavailableError where the store can't be reached. */
 export async function startCoordinator(options: CoordinatorOptions): Promise<RunningCoordinator> {
-  const { store, log, graceMs } = options;
+  const { store, log, graceMs, queue = QUEUE_DEFAULT } = options;
   let stopped: Promise<void> | undefined;
   const storeClock = options.clock === undefined ? new StoreClock(monotonicMs, log) : undefined;
   const clock = options.clock ?? (storeClock as StoreClock);
@@ -105,6 +111,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     graceMs,
     calendar: createCalendar(),
     implausibleFactor: options.implausibleFactor ?? IMPLAUSIBLE_FACTOR_DEFAULT,
+    queue,
     commit: commitTo,
     log,
     epoch: () => writer.epoch,
@@ -128,17 +135,15 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
   });
   listeners.add((treeId, entryCount) => projector.note(treeId, entryCount));
   const isServing = (): boolean => writer.epoch !== undefined && !lane.storeDown && stopped === undefined;
+  const submit = lane.submit.bind(lane);
   const noteServing = watchServing(isServing, options.onServingChange);
   const changedHands = (): void => {
     lane.reset();
     noteServing();
   };
-  const submit = (command: Parameters<Lane['submit']>[0]) => lane.submit(command);
   const reaper = new Reaper({ store, clock, log, submit, isLeader: () => writer.epoch !== undefined, sleep });
   const parts: Parts = { store, lane, projector, reaper, writer };
-  await writer.start();
-  projector.start();
-  if (options.reaper) reaper.start();
+  await startInOrder(parts, options);
   return {
     submit,
     nowMs: () => clock.nowMs(),
@@ -155,6 +160,12 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
       return stopped;
     },
   };
+}
+
+async function startInOrder({ writer, projector, reaper }: Parts, options: CoordinatorOptions): Promise<void> {
+  await writer.start();
+  projector.start();
+  if (options.reaper) reaper.start();
 }
 
 // Measured by the store's clock; a clock that is injected says nothing about it.

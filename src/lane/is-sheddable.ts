@@ -7,6 +7,7 @@ const KEPT: ReadonlySet<CommandKind> = new Set<CommandKind>([
   'Release',
   'Renew',
   'Expire',
+  'LeaveQueue',
   'SuspendBudget',
   'CloseBudget',
 ]);

@@ -1,6 +1,7 @@
 // What the lane is made with. Its own file because the lane's is long, and because who puts the lane together reads only this.
 import type { PersonalFields } from '../kernel/command.ts';
 import type { LeaderGap } from '../kernel/decide-grace.ts';
+import type { QueueContext } from '../kernel/decision.ts';
 import type { TreeId } from '../kernel/names.ts';
 import type { Calendar } from '../kernel/window.ts';
 import type { Store } from '../store/port.ts';
@@ -17,6 +18,8 @@ export interface LaneDeps {
   readonly calendar: Calendar;
   /** See DecideContext. */
   readonly implausibleFactor: number;
+  /** See QueueContext. */
+  readonly queue: Omit<QueueContext, 'isAttached'>;
   readonly commit: (fields: PersonalFields) => string;
   readonly log: Log;
   /** The epoch under which this process may append; undefined while it is not the writer. */

@@ -5,17 +5,19 @@
 import type { Answer } from '../kernel/answer.ts';
 import type { Command } from '../kernel/command.ts';
 import type { Entry } from '../kernel/entry.ts';
-import type { TreeId } from '../kernel/names.ts';
+import type { ReservationId, TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
 import { StoreTimeoutError, StoreUnavailableError } from '../store/port.ts';
 import { Appender } from './appender.ts';
 import { CorruptTreeError, decideTree, type Submitted, type TreeBatch } from './batch.ts';
 import { FairQueue } from './fair-queue.ts';
+import { groupByTree } from './group-by-tree.ts';
 import { isCorrupt } from './is-corrupt.ts';
-import { isSheddable, takesHold } from './is-sheddable.ts';
+import { isSheddable } from './is-sheddable.ts';
 import { KeySearch, type SearchArrival } from './key-search.ts';
 import type { LaneDeps } from './lane-deps.ts';
 import { type LaneObserver, NO_LANE_OBSERVER } from './lane-observer.ts';
+import { splitLate } from './late-commands.ts';
 import { mergeMissing, needsOf } from './missing.ts';
 import { Outcomes } from './outcomes.ts';
 import { Pipeline } from './pipeline.ts';
@@ -25,6 +27,7 @@ import { refuseAll } from './refuse-all.ts';
 import { type Failure, rejectAll } from './reject-all.ts';
 import { shedFor } from './shed-for.ts';
 import { TreeCache } from './tree-cache.ts';
+import { WaitingRoom } from './waiting-room.ts';
 
 /**
  * Commands in one transaction. While one is committed the next one's commands come in and the answers of the last go out:
@@ -48,12 +51,6 @@ const SHARED_MS = 1_000;
  */
 const DEPTH_MAX = 32_768;
 
-/**
- * A Reserve or Extend that has waited longer is not decided any more. Clients give up within seconds, and a hold for one that
- * is gone keeps money from others for a whole lease.
- */
-const HOLD_WAIT_MAX_MS = 10_000;
-
 /** See the head of this file. */
 export class Lane {
   readonly #deps: LaneDeps;
@@ -65,6 +62,7 @@ export class Lane {
   readonly #searches: KeySearch;
   readonly #appender: Appender;
   readonly #pipeline: Pipeline;
+  readonly #room: WaitingRoom;
   readonly #observer: LaneObserver;
   readonly #batchCountMax: number;
   #sharedUntilMs = Number.NEGATIVE_INFINITY;
@@ -84,6 +82,7 @@ export class Lane {
     this.#quarantines = new Quarantines(deps);
     this.#appender = new Appender(deps);
     this.#batchCountMax = deps.batchCountMax ?? BATCH_COUNT_MAX;
+    this.#room = new WaitingRoom(deps, (command) => this.submit(command));
     const putBack = (treeId: TreeId, items: readonly Submitted[]): void => this.#putBack(treeId, items);
     const outcomes = new Outcomes({
       deps,
@@ -91,6 +90,7 @@ export class Lane {
       putBack,
       cache: this.cache,
       searches: this.#searches,
+      room: this.#room,
       reset: () => this.reset(),
       takeAll: () => this.#takeAll(),
     });
@@ -99,6 +99,7 @@ export class Lane {
       observer: this.#observer,
       appender: this.#appender,
       outcomes,
+      room: this.#room,
       decide: (items) => this.#decide(this.#withoutLate(items, deps.monotonicMs())),
       putBack,
       // Twice: the answers of the batch before go out first, and what their callers send next is read.
@@ -109,6 +110,11 @@ export class Lane {
   /** Commands that were let in and are not answered yet, those of the one or two batches in flight left out. */
   get depth(): number {
     return this.#queue.count + this.#alone.length + this.cache.parkedCount + this.#searches.parkedCount;
+  }
+
+  /** Callers whose Reserves wait in the queues of their trees. */
+  get waitingCount(): number {
+    return this.#room.count;
   }
 
   /** Whether the last try to reach the store failed. */
@@ -122,7 +128,7 @@ export class Lane {
   }
 
   /** See Coordinator.submit. */
-  submit(command: Command): Promise<Answer> {
+  submit(command: Command, signal?: AbortSignal): Promise<Answer> {
     const sheddable = isSheddable(command);
     const refusal = this.#refusalAtTheDoor(command) ?? this.#makeRoomFor(command, sheddable);
     if (refusal !== undefined) {
@@ -141,6 +147,7 @@ export class Lane {
         attempts: 0,
         searchedFor: undefined,
         sinceMs: this.#deps.monotonicMs(),
+        signal: command.kind === 'Reserve' && command.waitMs > 0 ? signal : undefined,
       });
       this.#wake();
     });
@@ -149,8 +156,9 @@ export class Lane {
   /** Refuses everything new and resolves when what was let in is answered. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    const running = this.#state === 'running' || this.depth > 0;
-    if (running) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    this.#room.refuseAll(refusals.stopping());
+    if (this.#state === 'running' || this.depth > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    this.#room.refuseAll(refusals.stopping());
     this.#appender.stop();
   }
 
@@ -158,6 +166,7 @@ export class Lane {
   reset(): void {
     this.cache.reset();
     this.#quarantines.clear();
+    this.#room.refuseAll(refusals.notLeader(this.#deps.leaderAddress()));
   }
 
   #refusalAtTheDoor(command: Command): Refusal | undefined {
@@ -174,8 +183,11 @@ export class Lane {
 
   #makeRoomFor(command: Command, sheddable: boolean): Refusal | undefined {
     if (this.depth < DEPTH_MAX) return undefined;
-    const rooms = { queue: this.#queue, cache: this.cache, searches: this.#searches };
-    const shed = shedFor(rooms, { treeId: command.treeId, sheddable });
+    const { cache } = this;
+    const shed = shedFor(
+      { queue: this.#queue, cache, searches: this.#searches },
+      { treeId: command.treeId, sheddable },
+    );
     const refusal = refusals.overloaded('too many commands wait');
     if (shed === undefined) return refusal;
     refuseAll(this.#observer, [shed], refusal);
@@ -266,12 +278,9 @@ export class Lane {
   }
 
   #withoutLate(items: readonly Submitted[], nowMs: number): readonly Submitted[] {
-    const cutMs = nowMs - HOLD_WAIT_MAX_MS;
-    const isLate = (item: Submitted): boolean => item.sinceMs < cutMs && takesHold(item.command);
-    // The usual case copies nothing.
-    if (!items.some(isLate)) return items;
-    refuseAll(this.#observer, items.filter(isLate), refusals.overloaded('the command waited too long'));
-    return items.filter((item) => !isLate(item));
+    const { late, inTime } = splitLate(items, nowMs);
+    if (late.length > 0) refuseAll(this.#observer, late, refusals.overloaded('the command waited too long'));
+    return inTime;
   }
 
   #decide(items: readonly Submitted[]): TreeBatch[] {
@@ -290,11 +299,13 @@ export class Lane {
         commit: this.#deps.commit,
         calendar: this.#deps.calendar,
         implausibleFactor: this.#deps.implausibleFactor,
+        queue: { ...this.#deps.queue, isAttached: (id: ReservationId) => this.#room.isAttached(treeId, id) },
         gap: this.#deps.gap?.(),
       };
       try {
         const batch = decideTree(tree, own, context);
         this.#setAside(batch);
+        for (const { item, id } of batch.waiting) this.#room.enter(item, id);
         for (const { item, error } of batch.failed) failures.push({ treeId, items: [item], error });
         batches.push(batch);
         this.cache.loadLeasesAhead(treeId, context.nowMs);
@@ -325,18 +336,15 @@ export class Lane {
     if (unsearched.length > 0) this.#searches.search(tree, unsearched);
   }
 
-  #refuse(items: readonly Submitted[], refusal: Refusal): void {
-    refuseAll(this.#observer, items, refusal);
-  }
-
   #refuseCorrupt(treeId: TreeId, items: readonly Submitted[], error: Error): void {
     this.quarantine(treeId, error.message, error);
-    this.#refuse(items, refusals.treeQuarantined(treeId, error.message));
+    refuseAll(this.#observer, items, refusals.treeQuarantined(treeId, error.message));
   }
 
   /** Puts a tree out of service, and writes that down: its records do not agree. */
   quarantine(treeId: TreeId, why: string, error: unknown): void {
     this.cache.drop(treeId);
+    this.#room.refuseTree(treeId, refusals.treeQuarantined(treeId, why));
     this.#quarantines.add(treeId, why, error);
   }
 
@@ -347,7 +355,7 @@ export class Lane {
     for (const failure of failed) this.#readFailed(failure, failures);
     for (const { treeId, items, why } of quarantined) {
       this.#quarantines.note(treeId, why);
-      this.#refuse(items, refusals.treeQuarantined(treeId, why));
+      refuseAll(this.#observer, items, refusals.treeQuarantined(treeId, why));
     }
     for (const arrival of this.#searches.takeArrivals()) {
       const { tree, items, outcome } = arrival;
@@ -383,7 +391,7 @@ export class Lane {
     const { treeId, items, error } = failure;
     if (error instanceof StoreUnavailableError) {
       if (!(error instanceof StoreTimeoutError)) this.#appender.readFailed();
-      this.#refuse(items, refusals.storeUnavailable());
+      refuseAll(this.#observer, items, refusals.storeUnavailable());
       return;
     }
     if (isCorrupt(error)) this.#refuseCorrupt(treeId, items, error);
@@ -396,14 +404,4 @@ export class Lane {
   #takeAll(): Submitted[] {
     return [...this.#queue.drain(), ...this.#alone.splice(0), ...this.cache.drain(), ...this.#searches.drain()];
   }
-}
-
-function groupByTree(items: readonly Submitted[]): Map<TreeId, Submitted[]> {
-  const groups = new Map<TreeId, Submitted[]>();
-  for (const item of items) {
-    const group = groups.get(item.treeId);
-    if (group === undefined) groups.set(item.treeId, [item]);
-    else group.push(item);
-  }
-  return groups;
 }

@@ -16,6 +16,7 @@ import type { LaneObserver } from './lane-observer.ts';
 import * as refusals from './refusals.ts';
 import { refuseAll } from './refuse-all.ts';
 import type { TreeCache } from './tree-cache.ts';
+import type { WaitingRoom } from './waiting-room.ts';
 
 /** How often a lost race is run again. Each loss means that somebody else got something done; five in a row are no luck. */
 const ATTEMPTS_MAX = 5;
@@ -28,6 +29,7 @@ export interface OutcomeParts {
   readonly putBack: (treeId: TreeId, items: readonly Submitted[]) => void;
   readonly cache: TreeCache;
   readonly searches: KeySearch;
+  readonly room: WaitingRoom;
   /** Forgets all cached state. */
   readonly reset: () => void;
   /** Takes out everything that waits. */
@@ -50,18 +52,18 @@ export class Outcomes {
         this.#committed(live, result.heads);
         return;
       case 'fenced':
-        takeBack(live);
+        this.#takeBack(live);
         reset();
         deps.onFenced(epoch);
         this.#refuse(live.flatMap(itemsOf), refusals.notLeader(deps.leaderAddress()));
         return;
       case 'conflict':
-        takeBack(live);
+        this.#takeBack(live);
         for (const { tree, entries } of live) if (entries.length > 0) cache.drop(tree.treeId);
         this.#tryAgain(live);
         return;
       case 'key_exists':
-        takeBack(live);
+        this.#takeBack(live);
         for (const { tree, answered, deferred } of live) {
           const unsearched = answered.map(({ item }) => item);
           if (unsearched.length > 0) searches.search(tree, unsearched);
@@ -72,7 +74,7 @@ export class Outcomes {
 
   /** The append ended with an error. */
   failed(live: readonly TreeBatch[], error: unknown): void {
-    takeBack(live);
+    this.#takeBack(live);
     for (const { tree } of live) this.#parts.cache.drop(tree.treeId);
     if (error instanceof StoreUnavailableError) this.#storeIsDown(live, error);
     else this.#takeApart(live, error);
@@ -80,12 +82,12 @@ export class Outcomes {
 
   /** It was found before the append that this process is not the leader any more. */
   notLeader(live: readonly TreeBatch[]): void {
-    takeBack(live);
+    this.#takeBack(live);
     this.#refuse(live.flatMap(itemsOf), refusals.notLeader(this.#parts.deps.leaderAddress()));
   }
 
   #committed(live: readonly TreeBatch[], heads: readonly { seq: number; hash: string; atMs: number }[]): void {
-    const { deps, putBack, cache } = this.#parts;
+    const { deps, putBack, cache, room } = this.#parts;
     let at = 0;
     for (const { tree, entries } of live) {
       if (entries.length === 0) continue;
@@ -95,10 +97,18 @@ export class Outcomes {
       cache.committed(tree);
       deps.onCommitted(tree.treeId, entries.length);
     }
-    for (const { tree, answered, deferred } of live) {
-      for (const { item, answer } of answered) item.resolve(answer);
+    for (const { tree, entries, answered, deferred } of live) {
+      for (const { item, answer } of answered) {
+        item.resolve(answer);
+        if (item.signal !== undefined) room.answered(item, answer);
+      }
+      room.committed(tree, entries);
       putBack(tree.treeId, deferred);
     }
+  }
+
+  #takeBack(live: readonly TreeBatch[]): void {
+    takeBack(live, this.#parts.room);
   }
 
   #tryAgain(live: readonly TreeBatch[]): void {
@@ -115,9 +125,10 @@ export class Outcomes {
   }
 
   #storeIsDown(live: readonly TreeBatch[], error: StoreUnavailableError): void {
-    const { deps, takeAll } = this.#parts;
+    const { deps, takeAll, room } = this.#parts;
     deps.log('error', 'the store does not answer', { error });
     this.#refuse([...live.flatMap(itemsOf), ...takeAll()], refusals.storeUnavailable());
+    room.refuseAll(refusals.storeUnavailable());
   }
 
   // A fault that is neither a race nor an outage. One command alone is refused with it; several are decided one by one.
@@ -137,11 +148,14 @@ export class Outcomes {
 }
 
 /** Takes back what a batch did to its trees, and what any other did to them that is not final. */
-export function takeBack(live: readonly TreeBatch[]): void {
-  for (const { tree } of live) tree.takeBack();
+export function takeBack(live: readonly TreeBatch[], room: WaitingRoom): void {
+  for (const { tree, waiting } of live) {
+    tree.takeBack();
+    for (const { item, id } of waiting) room.leave(item, id);
+  }
 }
 
 /** Commands that wait for this batch: those decided in it, and those for which there were too many lapses to record first. */
-export function itemsOf({ answered, deferred }: TreeBatch): Submitted[] {
-  return [...answered.map(({ item }) => item), ...deferred];
+export function itemsOf({ answered, waiting, deferred }: TreeBatch): Submitted[] {
+  return [...answered.map(({ item }) => item), ...waiting.map(({ item }) => item), ...deferred];
 }

@@ -16,6 +16,7 @@ import type { Submitted, TreeBatch } from './batch.ts';
 import type { LaneDeps } from './lane-deps.ts';
 import type { BatchOutcome, LaneObserver } from './lane-observer.ts';
 import { itemsOf, type Outcomes, takeBack } from './outcomes.ts';
+import type { WaitingRoom } from './waiting-room.ts';
 
 /** What the pipeline works with. */
 export interface PipelineParts {
@@ -23,6 +24,7 @@ export interface PipelineParts {
   readonly observer: LaneObserver;
   readonly appender: Appender;
   readonly outcomes: Outcomes;
+  readonly room: WaitingRoom;
   /** Decides commands on what is in memory. */
   readonly decide: (items: readonly Submitted[]) => readonly TreeBatch[];
   /** Has commands decided again, before others of their tree, in this order. */
@@ -94,7 +96,8 @@ export class Pipeline {
     const { deps, decide, outcomes } = this.#parts;
     const takenMs = deps.monotonicMs();
     const live = decide(items).filter(
-      ({ answered, entries, deferred }) => answered.length > 0 || entries.length > 0 || deferred.length > 0,
+      ({ answered, waiting, entries, deferred }) =>
+        answered.length > 0 || waiting.length > 0 || entries.length > 0 || deferred.length > 0,
     );
     if (live.length === 0) return undefined;
     const epoch = deps.epoch();
@@ -169,7 +172,7 @@ export class Pipeline {
 
   #takeBack(flight: Flight | undefined): void {
     if (flight === undefined) return;
-    takeBack(flight.live);
+    takeBack(flight.live, this.#parts.room);
     for (const batch of flight.live) this.#parts.putBack(batch.tree.treeId, itemsOf(batch));
     flight.turn.resolve(false);
   }

@@ -33,6 +33,10 @@ export function notLeader(leaderAddress: string): Refusal {
   return leaderAddress === '' ? refusal : { ...refusal, leaderAddress };
 }
 
+export function callerGone(): Refusal {
+  return busy('QUEUE_TIMEOUT', 'its caller was gone before it was decided');
+}
+
 export function treeQuarantined(treeId: TreeId, why: string): Refusal {
   const message = `tree ${treeId} is out of service until an operator has looked: ${why}`;
   return { kind: 'refusal', reason: 'TREE_QUARANTINED', message, budget: treeId };

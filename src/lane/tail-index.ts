@@ -51,6 +51,12 @@ export class TailIndex {
           this.#move(effects, entry);
         }
         return;
+      case 'Enqueued':
+        this.#touch(entry.reservation.id, entry);
+        return;
+      case 'LeftQueue':
+        for (const { id } of entry.leaves) this.#touch(id, entry);
+        return;
       case 'Refused':
         return;
       case 'Alerted':

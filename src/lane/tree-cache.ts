@@ -266,7 +266,8 @@ export class TreeCache {
     if (this.#trees.size <= TREE_COUNT_MAX) return;
     for (const [treeId, tree] of this.#trees) {
       if (this.#trees.size <= TREE_COUNT_MAX) break;
-      if (tree.tail.length === 0 && !this.#loads.has(treeId)) this.drop(treeId);
+      const isQuiet = tree.tail.length === 0 && tree.state.queue === undefined;
+      if (isQuiet && !this.#loads.has(treeId)) this.drop(treeId);
     }
   }
 

@@ -109,7 +109,7 @@ export function predictionOf(answer: Answer, isEdit: boolean): Prediction {
       return {
         kind: 'reservation',
         id,
-        state: figures.state,
+        state: figures.state as Exclude<typeof figures.state, 'QUEUED'>,
         requested: Number(figures.requestedMicros),
         granted: Number(figures.grantedMicros),
         held: Number(figures.heldMicros),

@@ -53,6 +53,7 @@ function playInBatches(story: Story, batchSize: number, way: Way) {
       commit: commitTo,
       calendar: UTC_CALENDAR,
       implausibleFactor: 1_000,
+      queue: { ageMs: 60_000, countMax: 10_000, isAttached: () => true },
     });
     const { failed, parked, unsearched, paused } = batch;
     expect({ failed, unsearched, paused, parked: parked.map(({ missing }) => missing) }).toEqual({

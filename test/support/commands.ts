@@ -35,6 +35,8 @@ interface ReserveOptions extends Keyed {
   readonly toolCalls?: number;
   readonly priority?: Priority;
   readonly alternatives?: readonly kernel.Alternative[];
+  /** Default: it does not wait. */
+  readonly waitMs?: number;
   readonly holder?: string;
   readonly dryRun?: boolean;
 }
@@ -103,7 +105,7 @@ export class Commands {
       tokens = 0,
       toolCalls = 0,
     } = options;
-    const { priority = 'normal', alternatives = [] } = options;
+    const { priority = 'normal', alternatives = [], waitMs = 0 } = options;
     const fields = JSON.stringify([
       String(max),
       String(min),
@@ -114,6 +116,7 @@ export class Commands {
       toolCalls,
       priority,
       alternatives.map(({ label, maxMicros: each }) => [label, String(each)]),
+      waitMs,
     ]);
     return {
       ...this.#base('Reserve', budget, options, fields),
@@ -128,6 +131,7 @@ export class Commands {
       toolCalls,
       priority,
       alternatives,
+      waitMs,
       holder,
       dryRun,
     };

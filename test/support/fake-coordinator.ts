@@ -177,6 +177,7 @@ export function succeed(command: Command): Answer {
     case 'Extend':
     case 'Settle':
     case 'Release':
+    case 'LeaveQueue':
     case 'GetReservation':
       return reservationShown(command.treeId, fakeReservation(command.id));
     case 'LeaveQueue':

@@ -6,7 +6,8 @@ import type { Answer, BudgetAnswer, ReservationAnswer } from '../../src/kernel/a
 import { apply } from '../../src/kernel/apply.ts';
 import type { Command } from '../../src/kernel/command.ts';
 import { decide } from '../../src/kernel/decide.ts';
-import type { DecideContext, Decision } from '../../src/kernel/decision.ts';
+import { decideQueue } from '../../src/kernel/decide-queue.ts';
+import type { DecideContext, Decision, QueueContext } from '../../src/kernel/decision.ts';
 import type { Entry } from '../../src/kernel/entry.ts';
 import type { TreeId } from '../../src/kernel/names.ts';
 import type { Refusal } from '../../src/kernel/refusal.ts';
@@ -38,6 +39,7 @@ export class KernelDriver {
   graceMs = 0;
   /** As the service has it unless it is told otherwise. */
   implausibleFactor = 1_000;
+  queue: QueueContext = { ageMs: 60_000, countMax: 10_000, isAttached: () => true };
 
   constructor(treeId = 't') {
     this.make = new Commands(treeId);
@@ -54,11 +56,28 @@ export class KernelDriver {
   runAlone(command: Command): Answer {
     const { answer, entries } = this.decide(command);
     for (const entry of entries) apply(this.state, entry);
+    if (answer.kind === 'queued') this.state.queue?.stir(answer.id);
     const alerts = decideAlerts(this.state, entries, this.context());
     for (const entry of alerts) apply(this.state, entry);
+    const offered = this.#offer();
     this.state.commit();
-    this.journal.push(...entries, ...alerts);
+    this.journal.push(...entries, ...alerts, ...offered);
     return answer;
+  }
+
+  /** Has time pass for those who wait. */
+  look(): void {
+    this.recordLapses();
+  }
+
+  #offer(): Entry[] {
+    const all: Entry[] = [];
+    for (let next = decideQueue(this.state, this.context()); next.length > 0; ) {
+      for (const entry of next) apply(this.state, entry);
+      all.push(...next);
+      next = decideQueue(this.state, this.context());
+    }
+    return all;
   }
 
   /** Decides and changes nothing. An edit that brings windows is given their past, as by a lane. */
@@ -68,7 +87,7 @@ export class KernelDriver {
 
   context(): DecideContext {
     const { nowMs, graceMs, implausibleFactor } = this;
-    return { nowMs, graceMs, commit: commitTo, calendar: UTC_CALENDAR, implausibleFactor };
+    return { nowMs, graceMs, commit: commitTo, calendar: UTC_CALENDAR, implausibleFactor, queue: this.queue };
   }
 
   recordLapses(): void {

@@ -69,6 +69,7 @@ export class LaneWorld {
       graceMs: 0,
       calendar: UTC_CALENDAR,
       implausibleFactor: 1_000,
+      queue: { ageMs: 60_000, countMax: 10_000 },
       commit: commitTo,
       log: (_, message, fields) => {
         this.logged.push(message);

@@ -56,7 +56,12 @@ describe('apply', () => {
     if (root === undefined) throw new Error('the root is loaded');
     const [lifetime] = root.counters;
     if (lifetime === undefined) throw new Error('a budget has its lifetime counter');
-    part.putBudget({ ...root, counters: [{ ...lifetime, heldMicros: 0n, settledMicros: 0n }], activeCount: 0 });
+    part.putBudget({
+      ...root,
+      recent: undefined,
+      counters: [{ ...lifetime, heldMicros: 0n, settledMicros: 0n }],
+      activeCount: 0,
+    });
     for (const entry of driver.journal.slice(2)) apply(part, entry);
     expect(part.budget(1)).toEqual(driver.state.budget(1));
     expect(part.budget(2)).toBeUndefined();

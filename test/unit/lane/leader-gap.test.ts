@@ -32,6 +32,7 @@ function reigns() {
       graceMs: GRACE_MS,
       calendar: UTC_CALENDAR,
       implausibleFactor: 1_000,
+      queue: { ageMs: 60_000, countMax: 10_000 },
       commit: commitTo,
       log: () => undefined,
       epoch: () => epoch,

@@ -30,6 +30,7 @@ async function openLane(observer: LaneObserver): Promise<Lane> {
     graceMs: 0,
     calendar: UTC_CALENDAR,
     implausibleFactor: 1_000,
+    queue: { ageMs: 60_000, countMax: 10_000 },
     commit: commitTo,
     log: () => undefined,
     epoch: () => epoch,

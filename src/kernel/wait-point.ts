@@ -1,0 +1,185 @@
+// One point of the wait queue (wait-queue.ts): the heads of lines that wait at it, in their order. Shares are reckoned when somebody looks,
+// and only those that have changed.
+import { PRIORITIES } from './enforcement.ts';
+import { IndexedHeap } from './indexed-heap.ts';
+import { invariant } from './invariant.ts';
+import type { BudgetPath, ReservationId } from './names.ts';
+import { childAt, lessOf, RANK_MAX, type Share, type Standing, type Waiting } from './wait-order.ts';
+
+/** What can be short: `no` is that of a limit or a rate, 0 for the slots. */
+export interface PointName {
+  readonly budgetNo: number;
+  readonly budget: BudgetPath;
+  readonly kind: 'limit' | 'rate' | 'slots';
+  readonly no: number;
+}
+
+/** Those that ask the same budgets in the same class, first come first. */
+export class WaitLine {
+  readonly key: string;
+  readonly paths: readonly BudgetPath[];
+  readonly waiting = new Map<ReservationId, Waiting>();
+  /** Of the last that came. */
+  lastSeq = 0;
+  readonly places: Place[] = [];
+  /** When it has to be looked at again though nothing happens. */
+  wakeMs = Number.POSITIVE_INFINITY;
+
+  constructor(key: string, { budget, also }: Waiting) {
+    this.key = key;
+    this.paths = [budget, ...also];
+  }
+
+  get head(): Waiting {
+    const first = this.waiting.values().next().value;
+    invariant(first !== undefined, 'a line that is empty is gone');
+    return first;
+  }
+}
+
+/** Where the head of a line stands. */
+export interface Place {
+  readonly point: WaitPoint;
+  readonly child: WaitChild;
+}
+
+/** The heads at a point that come through one child, in one class. */
+export class WaitChild {
+  readonly path: string;
+  readonly rank: number;
+  share: Share;
+  readonly lines = new IndexedHeap<WaitLine>((a, b) => a.head.queued.seq < b.head.queued.seq);
+
+  constructor(path: string, rank: number, share: Share) {
+    this.path = path;
+    this.rank = rank;
+    this.share = share;
+  }
+
+  get seq(): number {
+    const first = this.lines.top;
+    invariant(first !== undefined, 'a child without lines is gone');
+    return first.head.queued.seq;
+  }
+}
+
+function childIsAhead(a: WaitChild, b: WaitChild): boolean {
+  const less = lessOf(a.share, b.share);
+  return less === 0 ? a.seq < b.seq : less < 0;
+}
+
+/** What a child of a budget has had at an instant. */
+export type ShareOf = (budget: BudgetPath, child: string, atMs: number) => Share;
+
+/** How often shares are reckoned anew for the time that has passed. */
+export const SHARE_STEP_MS = 10_000;
+
+/** See the head of this file. */
+export class WaitPoint implements PointName {
+  readonly budgetNo: number;
+  readonly budget: BudgetPath;
+  readonly kind: PointName['kind'];
+  readonly no: number;
+  readonly #shareOf: ShareOf;
+  /** By rank. */
+  readonly #children = PRIORITIES.map(() => new IndexedHeap<WaitChild>(childIsAhead));
+  readonly #byPath = PRIORITIES.map(() => new Map<string, WaitChild>());
+  /** Children that have had more, or less, since their shares were reckoned. */
+  readonly #moved = new Set<string>();
+  #step = -1;
+
+  constructor({ budgetNo, budget, kind, no }: PointName, shareOf: ShareOf) {
+    this.budgetNo = budgetNo;
+    this.budget = budget;
+    this.kind = kind;
+    this.no = no;
+    this.#shareOf = shareOf;
+  }
+
+  get isEmpty(): boolean {
+    return this.#children.every(({ size }) => size === 0);
+  }
+
+  get firstLine(): WaitLine | undefined {
+    return this.#firstChild?.lines.top;
+  }
+
+  first(nowMs: number): Standing | undefined {
+    this.bringForward(nowMs);
+    const child = this.#firstChild;
+    return child && { rank: child.rank, child: child.path, share: child.share, seq: child.seq };
+  }
+
+  shareOf(child: string, nowMs: number): Share {
+    this.bringForward(nowMs);
+    return this.#share(child);
+  }
+
+  get #firstChild(): WaitChild | undefined {
+    for (let rank = RANK_MAX; rank >= 0; rank -= 1) {
+      const child = this.#children[rank]?.top;
+      if (child !== undefined) return child;
+    }
+    return undefined;
+  }
+
+  childMoved(path: string): void {
+    this.#moved.add(path);
+  }
+
+  /** Reckons shares anew where they have changed. */
+  bringForward(nowMs: number): void {
+    const step = Math.floor(nowMs / SHARE_STEP_MS);
+    if (step !== this.#step) {
+      this.#step = step;
+      this.#moved.clear();
+      for (const children of this.#children) {
+        for (const child of children.items) child.share = this.#share(child.path);
+        children.movedAll();
+      }
+      return;
+    }
+    if (this.#moved.size === 0) return;
+    for (const path of this.#moved) {
+      for (const [rank, byPath] of this.#byPath.entries()) {
+        const child = byPath.get(path);
+        if (child === undefined) continue;
+        child.share = this.#share(path);
+        this.#children[rank]?.moved(child);
+      }
+    }
+    this.#moved.clear();
+  }
+
+  add(line: WaitLine, rank: number): void {
+    const path = childAt(this.budget, line.paths) ?? '';
+    const byPath = this.#byPath[rank] as Map<string, WaitChild>;
+    const heap = this.#children[rank] as IndexedHeap<WaitChild>;
+    const known = byPath.get(path);
+    const child = known ?? new WaitChild(path, rank, this.#share(path));
+    child.lines.add(line);
+    if (known === undefined) {
+      byPath.set(path, child);
+      heap.add(child);
+    } else heap.moved(child);
+    line.places.push({ point: this, child });
+  }
+
+  remove(line: WaitLine, child: WaitChild): void {
+    const heap = this.#children[child.rank] as IndexedHeap<WaitChild>;
+    // Out of its heap first: a child without lines compares with nothing.
+    heap.remove(child);
+    child.lines.remove(line);
+    if (child.lines.size > 0) heap.add(child);
+    else this.#byPath[child.rank]?.delete(child.path);
+  }
+
+  #share(child: string): Share {
+    return this.#shareOf(this.budget, child, Math.max(0, this.#step) * SHARE_STEP_MS);
+  }
+}
+
+/** Whether two names are of one point. */
+export function isSame(a: PointName, b: PointName): boolean {
+  return a.budgetNo === b.budgetNo && a.kind === b.kind && a.no === b.no;
+}

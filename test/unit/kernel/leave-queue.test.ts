@@ -1,0 +1,164 @@
+// Leaving the queue: who leaves, when, and what they are told; the keys of those who wait, and how many may.
+import { beforeEach, describe, expect, test } from 'vitest';
+import { granted, refused } from '../../support/kernel-driver.ts';
+import { QueueDriver } from '../../support/queue-driver.ts';
+
+let driver: QueueDriver;
+
+beforeEach(() => {
+  driver = new QueueDriver();
+});
+
+describe('leaving', () => {
+  beforeEach(() => {
+    driver.run(driver.make.create('t', { limits: 100 }));
+  });
+
+  test('when the wait is over, with what stood in the way', () => {
+    driver.hold('t', 100, { ttlMs: 600_000 });
+    const b = driver.wait('t', 50, { waitMs: 5_000 });
+    driver.advance(4_999);
+    driver.look();
+    expect(driver.told()).toEqual({});
+    driver.advance(1);
+    driver.look();
+    expect(driver.told()).toEqual({ [b]: 'QUEUE_TIMEOUT' });
+    expect(driver.refusalOf(b)).toMatchObject({
+      budget: 't',
+      limit: 'lifetime',
+      reservationId: `t:${b}`,
+      retryAfterMs: 1_000,
+    });
+    expect(driver.reservation(b).figures).toMatchObject({
+      state: 'RELEASED',
+      releaseReason: 'QUEUE_TIMEOUT',
+      heldMicros: 0n,
+    });
+  });
+
+  test('a wait in vain that waiting can not cure is remembered by its key', () => {
+    driver.settle(driver.hold('t', 100), 100);
+    const make = driver.make.reserve('t', 50, { waitMs: 5_000, key: 'k' });
+    expect(driver.run(make).kind).toBe('queued');
+    driver.advance(5_000);
+    const again = refused(driver.run(driver.make.again(make)));
+    expect(again).toMatchObject({ reason: 'QUEUE_TIMEOUT' });
+    expect(again.retryAfterMs).toBeUndefined();
+    driver.run(driver.make.topUp('t', 100));
+    expect(refused(driver.run(driver.make.again(make)))).toEqual(again);
+  });
+
+  test('a wait in vain for holds may be begun once more with the same key', () => {
+    driver.hold('t', 100, { ttlMs: 600_000 });
+    const make = driver.make.reserve('t', 50, { waitMs: 5_000, key: 'k' });
+    driver.run(make);
+    driver.advance(5_000);
+    expect(driver.run(driver.make.again(make)).kind).toBe('queued');
+  });
+
+  test.each([
+    ['suspended', 'BUDGET_SUSPENDED', () => driver.make.suspend('t')],
+    ['closed', 'BUDGET_CLOSED', () => driver.make.close('t')],
+  ])('at once, all of them, when the budget is %s', (_, reason, make) => {
+    driver.run(driver.make.create('t/a', {}));
+    driver.hold('t', 100);
+    const ids = [
+      driver.wait('t', 50),
+      driver.wait('t', 50),
+      driver.wait('t/a', 10),
+      driver.wait('t/a', 100, { priority: 'critical' }),
+    ];
+    driver.run(make());
+    expect(driver.told()).toEqual(Object.fromEntries(ids.map((id) => [id, reason])));
+    expect(driver.state.queue).toBeUndefined();
+  });
+
+  test('when it can not fit any more', () => {
+    driver.hold('t', 100);
+    const b = driver.wait('t', 80);
+    driver.run(driver.make.update('t', { limits: 50 }));
+    expect(driver.told()).toEqual({ [b]: 'EXCEEDS_LIMIT' });
+  });
+
+  test('when it is released by its id', () => {
+    driver.hold('t', 100);
+    const b = driver.wait('t', 50);
+    const release = driver.make.release(b, { key: 'r' });
+    expect(granted(driver.run(release)).reservation.figures.state).toBe('RELEASED');
+    expect(driver.told()).toEqual({ [b]: 'RESERVATION_RELEASED' });
+    expect(granted(driver.run(release))).toMatchObject({ replayed: true });
+  });
+
+  test('other ends of it are refused while it waits', () => {
+    driver.hold('t', 100);
+    const b = driver.wait('t', 50);
+    const { make } = driver;
+    for (const command of [make.settle(b, 1), make.extend(b, 1), make.renew(b, 60_000)]) {
+      expect(refused(driver.run(command)).reason).toBe('NOT_ACTIVE');
+    }
+  });
+
+  test('whoever was behind it is looked at', () => {
+    driver.hold('t', 60);
+    const big = driver.wait('t', 100, { waitMs: 1_000 });
+    const small = driver.wait('t', 40);
+    driver.advance(1_000);
+    driver.look();
+    expect(driver.told()).toEqual({ [big]: 'QUEUE_TIMEOUT', [small]: 40 });
+  });
+});
+
+describe('keys and bounds', () => {
+  test('a repeat finds its place, another request with the key is refused', () => {
+    driver.run(driver.make.create('t', { limits: 100 }));
+    const a = driver.hold('t', 100);
+    const make = driver.make.reserve('t', 50, { waitMs: 60_000, key: 'k' });
+    const first = driver.run(make);
+    expect(driver.run(driver.make.again(make))).toEqual(first);
+    const other = driver.make.reserve('t', 51, { waitMs: 60_000, key: 'k' });
+    expect(refused(driver.run(other)).reason).toBe('IDEMPOTENCY_KEY_REUSED');
+    driver.settle(a, 0);
+    const { id } = first as { readonly id: string };
+    expect(driver.told()).toEqual({ [id]: 50 });
+    expect(granted(driver.run(driver.make.again(make)))).toMatchObject({ replayed: true, reservation: { id } });
+  });
+
+  test('as many wait on a budget and below it as may', () => {
+    driver.queue = { ...driver.queue, countMax: 2 };
+    driver.run(driver.make.create('t', { limits: 100 }));
+    driver.run(driver.make.create('t/a', {}));
+    driver.hold('t', 100);
+    driver.wait('t/a', 1);
+    driver.wait('t', 1);
+    const full = refused(driver.run(driver.make.reserve('t/a', 1, { waitMs: 60_000, key: 'full' })));
+    expect(full).toMatchObject({ reason: 'QUEUE_FULL', budget: 't', retryAfterMs: 1_000 });
+  });
+
+  test('nobody who is gone is granted anything, and keeps the place', () => {
+    const gone = new Set<string>();
+    driver.queue = { ...driver.queue, isAttached: (id) => !gone.has(id) };
+    driver.run(driver.make.create('t', { limits: 100 }));
+    const a = driver.hold('t', 100);
+    const make = driver.make.reserve('t', 50, { waitMs: 60_000, key: 'k' });
+    const { id } = driver.run(make) as { readonly id: string };
+    const behind = driver.wait('t', 60);
+    gone.add(id);
+    driver.settle(a, 0);
+    expect(driver.told()).toEqual({});
+    gone.delete(id);
+    driver.run(driver.make.again(make));
+    expect(driver.told()).toEqual({ [id]: 50 });
+    driver.run(driver.make.topUp('t', 10));
+    expect(driver.told()).toEqual({ [behind]: 60 });
+  });
+
+  test('a run that its grant makes waits like any other', () => {
+    driver.run(driver.make.create('t', { limits: 100, template: driver.make.terms({ limits: 50 }) }));
+    const a = driver.hold('t', 100);
+    const b = driver.wait('t/run-1', 50);
+    expect(driver.state.budgetAt('t/run-1' as never)).toBeUndefined();
+    driver.settle(a, 10);
+    expect(driver.told()).toEqual({ [b]: 50 });
+    expect(driver.balances('t/run-1')).toMatchObject({ held: 50n, available: 0n });
+  });
+});

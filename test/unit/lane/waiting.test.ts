@@ -1,0 +1,295 @@
+// Callers that wait: told once it is committed and not before, noticed when they go, and never left without an answer.
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Answer } from '../../../src/kernel/answer.ts';
+import type { Entry } from '../../../src/kernel/entry.ts';
+import type { AppendResult } from '../../../src/store/port.ts';
+import { granted, refused } from '../../support/kernel-driver.ts';
+import { held, LaneWorld } from '../../support/lane-world.ts';
+import { settle } from '../../support/manual-time.ts';
+
+let world: LaneWorld;
+let keyCount = 0;
+
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  world = await new LaneWorld().open();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+class Caller {
+  readonly gone = new AbortController();
+  readonly command;
+  readonly answering: Promise<Answer>;
+  answer: Answer | undefined;
+
+  constructor(max: number, options: { readonly key?: string; readonly waitMs?: number } = {}) {
+    keyCount += 1;
+    this.command = world.make.reserve('t', max, { waitMs: 60_000, key: `k${keyCount}`, ...options });
+    this.answering = world.lane.submit(this.command, this.gone.signal);
+    this.answering.then((answer) => {
+      this.answer = answer;
+    });
+  }
+
+  again(): Promise<Answer> {
+    return world.lane.submit(world.make.again(this.command));
+  }
+}
+
+async function hold(max: number): Promise<string> {
+  return granted(await world.lane.submit(world.make.reserve('t', max))).reservation.id;
+}
+
+const release = (id: string) => world.lane.submit(world.make.release(id));
+
+async function waiting(max: number, options?: ConstructorParameters<typeof Caller>[1]): Promise<Caller> {
+  const caller = new Caller(max, options);
+  await settle();
+  expect(caller.answer).toBeUndefined();
+  return caller;
+}
+
+/** Lets the coordinator's clock, and the timers, run. */
+async function elapse(ms: number): Promise<void> {
+  world.nowMs += ms;
+  await vi.advanceTimersByTimeAsync(250);
+  await settle();
+}
+
+async function typesWritten(): Promise<Entry['type'][]> {
+  return (await world.memory.readEntries('t' as never, 1, 999)).map(({ type }) => type);
+}
+
+describe('a caller that waits', () => {
+  test('is told of the grant once it is committed, and not before', async () => {
+    const id = await hold(100);
+    const caller = await waiting(50);
+    const append = held<AppendResult>();
+    world.appendFates.push(append.fate);
+    const releasing = release(id);
+    await settle();
+    expect(caller.answer).toBeUndefined();
+    append.letGo();
+    await releasing;
+    expect(granted(await caller.answering).reservation.figures.grantedMicros).toBe(50n);
+    expect(await typesWritten()).toEqual(['Granted', 'Enqueued', 'Released', 'Granted']);
+    expect(world.lane.waitingCount).toBe(0);
+  });
+
+  test('is told when its time is over, though nothing else happens', async () => {
+    await hold(100);
+    const caller = await waiting(50, { waitMs: 5_000 });
+    await elapse(4_999);
+    expect(caller.answer).toBeUndefined();
+    await elapse(1);
+    expect(refused(caller.answer as Answer).reason).toBe('QUEUE_TIMEOUT');
+  });
+
+  test('is granted what a lease that lapsed gives back, though nothing else happens', async () => {
+    await hold(100);
+    const caller = await waiting(50, { waitMs: 600_000 });
+    await elapse(60_000);
+    expect(granted(caller.answer as Answer).reservation.figures.grantedMicros).toBe(50n);
+  });
+
+  test('shares its place with a repeat, and both are told', async () => {
+    const id = await hold(100);
+    const caller = await waiting(50);
+    const again = caller.again();
+    await settle();
+    expect(await typesWritten()).toEqual(['Granted', 'Enqueued']);
+    await release(id);
+    const answers = [granted(await caller.answering), granted(await again)];
+    expect(answers[0]?.reservation.id).toBe(answers[1]?.reservation.id);
+  });
+
+  test('many of one batch are granted in that batch', async () => {
+    const id = await hold(100);
+    const callers = [await waiting(30), await waiting(30), await waiting(30)];
+    await Promise.all([release(id), ...callers.map(({ answering }) => answering)]);
+    expect(callers.map(({ answer }) => granted(answer as Answer).reservation.figures.state)).toEqual([
+      'ACTIVE',
+      'ACTIVE',
+      'ACTIVE',
+    ]);
+    expect(world.appends.at(-1)?.batch[0]?.entries).toHaveLength(4);
+  });
+});
+
+describe('a caller that goes', () => {
+  test('leaves the queue at once, and who was behind it comes next', async () => {
+    const id = await hold(60);
+    const big = await waiting(100);
+    const small = await waiting(40);
+    big.gone.abort();
+    await settle();
+    expect(granted(small.answer as Answer).reservation.figures.grantedMicros).toBe(40n);
+    await release(id);
+    expect(await typesWritten()).toEqual(['Granted', 'Enqueued', 'Enqueued', 'LeftQueue', 'Granted', 'Released']);
+  });
+
+  test('does not take the place of another that shares it', async () => {
+    const id = await hold(100);
+    const caller = await waiting(50);
+    const again = caller.again();
+    await settle();
+    caller.gone.abort();
+    await settle();
+    await release(id);
+    expect(granted(await again).reservation.figures.grantedMicros).toBe(50n);
+  });
+
+  test('before it is decided is not decided', async () => {
+    const append = held<AppendResult>();
+    world.appendFates.push(append.fate);
+    const first = world.lane.submit(world.make.reserve('t', 1));
+    await settle();
+    const caller = new Caller(50);
+    caller.gone.abort();
+    append.letGo();
+    await first;
+    expect(refused(await caller.answering).reason).toBe('QUEUE_TIMEOUT');
+    expect(await typesWritten()).toEqual(['Granted']);
+  });
+
+  test('while its grant is committed has it taken back', async () => {
+    const id = await hold(100);
+    const caller = await waiting(50);
+    const append = held<AppendResult>();
+    world.appendFates.push(append.fate);
+    const releasing = release(id);
+    await settle();
+    caller.gone.abort();
+    append.letGo();
+    await releasing;
+    await settle();
+    expect(await typesWritten()).toEqual(['Granted', 'Enqueued', 'Released', 'Granted', 'Released']);
+    expect(refused(await caller.again()).reason).toBe('RESERVATION_RELEASED');
+  });
+
+  test('while it is granted at once has that taken back too', async () => {
+    const append = held<AppendResult>();
+    world.appendFates.push(append.fate);
+    const caller = new Caller(50);
+    await settle();
+    caller.gone.abort();
+    append.letGo();
+    await caller.answering;
+    await settle();
+    expect(await typesWritten()).toEqual(['Granted', 'Released']);
+  });
+
+  test('while it is put into the queue leaves it', async () => {
+    await hold(100);
+    const append = held<AppendResult>();
+    world.appendFates.push(append.fate);
+    const caller = new Caller(50);
+    await settle();
+    caller.gone.abort();
+    append.letGo();
+    await settle();
+    expect(await typesWritten()).toEqual(['Granted', 'Enqueued', 'LeftQueue']);
+    expect(world.lane.waitingCount).toBe(0);
+  });
+});
+
+describe('an append that fails', () => {
+  test('puts who was to wait into the queue once more', async () => {
+    const id = await hold(100);
+    world.appendFates.push(() => Promise.resolve({ outcome: 'conflict' }));
+    const caller = await waiting(50);
+    expect(await typesWritten()).toEqual(['Granted', 'Enqueued']);
+    await release(id);
+    expect(granted(await caller.answering).reservation.figures.grantedMicros).toBe(50n);
+  });
+
+  test('grants nobody, and they are offered again', async () => {
+    const id = await hold(100);
+    const callers = [await waiting(30), await waiting(80)];
+    world.appendFates.push(() => Promise.resolve({ outcome: 'conflict' }));
+    await release(id);
+    await settle();
+    expect(granted(callers[0]?.answer as Answer).reservation.figures.grantedMicros).toBe(30n);
+    expect(callers[1]?.answer).toBeUndefined();
+    await release(granted(callers[0]?.answer as Answer).reservation.id);
+    expect(granted(await (callers[1] as Caller).answering).reservation.figures.grantedMicros).toBe(80n);
+  });
+
+  test('for want of the store has everybody told, and their places are kept', async () => {
+    await hold(60);
+    const big = await waiting(100);
+    const small = await waiting(40);
+    world.memory.faults.isDown = true;
+    const failed = world.lane.submit(world.make.getBudget('t'));
+    await world.time.elapse(10_000);
+    expect(refused(await failed).reason).toBe('STORE_UNAVAILABLE');
+    expect([big, small].map(({ answer }) => refused(answer as Answer).reason)).toEqual([
+      'STORE_UNAVAILABLE',
+      'STORE_UNAVAILABLE',
+    ]);
+    world.memory.faults.isDown = false;
+    await world.time.elapse(200);
+    const again = small.again();
+    await settle();
+    // The other one, whom nobody asks for, keeps its place for a while.
+    await elapse(9_999);
+    expect(await typesWritten()).toEqual(['Granted', 'Enqueued', 'Enqueued']);
+    await elapse(1);
+    expect(granted(await again).reservation.figures.grantedMicros).toBe(40n);
+  });
+});
+
+describe('a leader that is none any more', () => {
+  test('tells everybody, and the next one finds their places', async () => {
+    const id = await hold(100);
+    const first = await waiting(70);
+    const second = await waiting(50);
+    const { epoch } = world;
+    world.memory.database.lease = { ...world.memory.database.lease, epoch: 7 };
+    expect(refused(await world.lane.submit(world.make.getBudget('t'))).reason).toBe('NOT_LEADER');
+    expect([first, second].map(({ answer }) => refused(answer as Answer).reason)).toEqual(['NOT_LEADER', 'NOT_LEADER']);
+    expect(epoch).not.toBe(7);
+    world.epoch = 7;
+    const answers = [second.again(), first.again()];
+    await settle();
+    await release(id);
+    expect(granted(await (answers[1] as Promise<Answer>)).reservation.figures.grantedMicros).toBe(70n);
+    expect(await typesWritten()).toEqual(['Granted', 'Enqueued', 'Enqueued', 'Released', 'Granted']);
+  });
+
+  test('that stops tells everybody', async () => {
+    await hold(100);
+    const caller = await waiting(50);
+    await world.lane.stop();
+    expect(refused(caller.answer as Answer).reason).toBe('NOT_LEADER');
+    expect(await typesWritten()).toEqual(['Granted', 'Enqueued']);
+  });
+
+  test('a tree out of service tells those who wait in it', async () => {
+    await hold(100);
+    const caller = await waiting(50);
+    world.lane.quarantine('t' as never, 'a test', new Error('x'));
+    await settle();
+    expect(refused(caller.answer as Answer).reason).toBe('TREE_QUARANTINED');
+  });
+});
+
+test('a projected queue comes back from the store', async () => {
+  const id = await hold(100);
+  const caller = await waiting(50);
+  await world.project();
+  world.lane.reset();
+  await settle();
+  expect(refused(caller.answer as Answer).reason).toBe('NOT_LEADER');
+  const again = caller.again();
+  await settle();
+  expect(await typesWritten()).toEqual(['Granted', 'Enqueued']);
+  await release(id);
+  expect(granted(await again).reservation.figures.grantedMicros).toBe(50n);
+  await world.project();
+  world.lane.reset();
+  expect(granted(await caller.again())).toMatchObject({ replayed: true });
+});
