@@ -10,6 +10,9 @@ export interface ApiRefusal extends Omit<Refusal, 'reason'> {
   readonly reason: ApiReason;
 }
 
+/** What waits goes away one by one. */
+const QUEUE_FULL_RETRY_MS = 1_000;
+
 /** What a handler answers with: a message, or why there is none. */
 export type Reply<T extends object> = T | ApiRefusal;
 
@@ -41,6 +44,12 @@ export function forbidden(budget?: string): ApiRefusal {
 /** Refuses a caller that is not known. Says the same for a missing and for a wrong token. */
 export function unauthenticated(): ApiRefusal {
   return { kind: 'refusal', reason: 'UNAUTHENTICATED', message: 'a valid bearer token is required' };
+}
+
+/** Refuses to let one more of a caller's requests wait, past a bound of the api itself. */
+export function queueFull(message: string, max: number): ApiRefusal {
+  const bound = { name: 'queue_length', max, observed: max } as const;
+  return { kind: 'refusal', reason: 'QUEUE_FULL', message, bound, retryAfterMs: QUEUE_FULL_RETRY_MS };
 }
 
 /** Refuses work past a bound of the api itself; a retry after `retryAfterMs` makes sense. */

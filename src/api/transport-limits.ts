@@ -92,3 +92,24 @@ export const WATCHES_RETRY_MS = 1_000;
 
 /** When a client that was turned away for the number of Sessions or streams of answers should try again. */
 export const SESSIONS_RETRY_MS = 1_000;
+
+/**
+ * Unary calls with max_wait open at once on one connection: three quarters of its streams, so that the settlements which make room
+ * for them find one.
+ */
+export const WAITS_PER_CONNECTION_MAX = (STREAMS_PER_CONNECTION_MAX / 4) * 3;
+
+/**
+ * How long a unary call may wait. As long as a connection's age: its connection may be asked to go just after the call came, and is
+ * cut CONNECTION_AGE_GRACE_MS later.
+ */
+export const WAIT_AGE_MS = 30 * 60 * 1_000;
+
+/** Over HTTP/1.1, where nothing moves while a call waits: just below IDLE_TIMEOUT_MS, and what common proxies allow. */
+export const HTTP1_WAIT_AGE_MS = 55_000;
+
+/**
+ * How long the place of one that was sent away is kept for its caller to come back: some tries of a client that pauses between them.
+ * The coordinator does the same after a takeover.
+ */
+export const PLACE_KEPT_MS = 10_000;

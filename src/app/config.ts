@@ -32,6 +32,10 @@ export interface ServiceConfig {
   readonly graceMs: number;
   /** A settlement of more than this many times what was granted has to be confirmed; 0: none has to. */
   readonly implausibleFactor: number;
+  /** After waiting so long for room, and again after as long, a request counts as one of the next higher class, in milliseconds. */
+  readonly queueAgeMs: number;
+  /** How many may wait for room on one budget and below it; 0: none, at all. */
+  readonly queueCountMax: number;
   readonly reaper: boolean;
   readonly tokens: readonly TokenConfig[];
   readonly logLevel: LogLevelName;
@@ -49,6 +53,12 @@ export interface PortConfig {
   readonly port: number;
   readonly explicit: boolean;
 }
+
+/** Long enough to be fair to urgent work, short enough that nobody starves. */
+const QUEUE_AGE_MS = 60_000;
+
+/** As many as fit into a few megabytes. */
+const QUEUE_COUNT_MAX = 10_000;
 
 /** Levels of pino. */
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -98,6 +108,16 @@ export const SETTINGS: readonly Setting[] = [
     name: 'BUDGETD_IMPLAUSIBLE_FACTOR',
     default: '1000',
     meaning: 'a cost of more than this many times the grant has to be confirmed; 0: none has',
+  },
+  {
+    name: 'BUDGETD_QUEUE_AGE',
+    default: '60s',
+    meaning: 'after each such time in the queue a request counts one class higher; 1s to 24h',
+  },
+  {
+    name: 'BUDGETD_QUEUE_MAX',
+    default: '10000',
+    meaning: 'requests that may wait for room on one budget and below it; 0: none may wait',
   },
   { name: 'BUDGETD_REAPER', default: 'on', meaning: 'off: lapses in quiet trees are only written down when looked at' },
   {
@@ -149,6 +169,8 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): S
     advertisedAddress: read.text('BUDGETD_ADVERTISED_ADDRESS'),
     graceMs: read.durationMs('BUDGETD_GRACE', 5_000, 3_600_000),
     implausibleFactor: read.count('BUDGETD_IMPLAUSIBLE_FACTOR', IMPLAUSIBLE_FACTOR_DEFAULT, 1_000_000),
+    queueAgeMs: read.durationMs('BUDGETD_QUEUE_AGE', QUEUE_AGE_MS, 86_400_000, 1_000),
+    queueCountMax: read.count('BUDGETD_QUEUE_MAX', QUEUE_COUNT_MAX, 100_000),
     reaper: read.onOff('BUDGETD_REAPER', true),
     tokens: read.tokens(),
     logLevel: read.oneOf('BUDGETD_LOG_LEVEL', LOG_LEVELS, 'info'),
@@ -226,13 +248,14 @@ class EnvReader {
     return { port: port ?? fallback, explicit: port !== undefined };
   }
 
-  durationMs(name: string, fallbackMs: number, maxMs: number): number {
+  durationMs(name: string, fallbackMs: number, maxMs: number, minMs = 0): number {
     const value = this.text(name);
     if (value === undefined) return fallbackMs;
     const match = /^(\d{1,9})(ms|s|m|h)$/.exec(value);
     const ms = match === null ? Number.NaN : Number(match[1]) * DURATION_UNITS_MS[match[2] as 'ms' | 's' | 'm' | 'h'];
-    if (ms <= maxMs) return ms;
-    this.#problems.push(`${name}=${value} must be a duration such as 5s, at most ${durationText(maxMs)}`);
+    if (ms >= minMs && ms <= maxMs) return ms;
+    const least = minMs === 0 ? '' : `at least ${durationText(minMs)} and `;
+    this.#problems.push(`${name}=${value} must be a duration such as 5s, ${least}at most ${durationText(maxMs)}`);
     return fallbackMs;
   }
 

@@ -111,6 +111,7 @@ async function start(
     address: config.advertisedAddress ?? `${config.host}:${config.grpcPort.port}`,
     graceMs: config.graceMs,
     implausibleFactor: config.implausibleFactor,
+    queue: { ageMs: config.queueAgeMs, countMax: config.queueCountMax },
     reaper: config.reaper,
     observer: telemetry?.lane,
     onServingChange: setServing,

@@ -21,6 +21,8 @@ const COMMANDS: Readonly<Record<CommandKind, true>> = {
   Expire: true,
   GetReservation: true,
   GetBudget: true,
+  GetQueue: true,
+  LeaveQueue: true,
 };
 
 /** Every command, reason and method of the contract. */

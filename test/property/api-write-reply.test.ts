@@ -10,8 +10,8 @@ import { ReserveResponseSchema, SessionResponseSchema } from '../../src/gen/budg
 import type { ReservationAnswer } from '../../src/kernel/answer.ts';
 import type { Mode, Priority } from '../../src/kernel/enforcement.ts';
 import { MICROS_MAX } from '../../src/kernel/money.ts';
-import type { Reason } from '../../src/kernel/refusal.ts';
-import type { ReservationState } from '../../src/kernel/reservation.ts';
+import type { Reason, Refusal } from '../../src/kernel/refusal.ts';
+import type { Queued, ReservationState } from '../../src/kernel/reservation.ts';
 
 const micros = fc.oneof(
   fc.bigInt(0n, 300n),
@@ -22,7 +22,7 @@ const text = fc.oneof(fc.string({ maxLength: 12 }), fc.string({ unit: 'grapheme'
 const instant = fc.integer({ min: 0, max: 8_000_000_000_000 });
 
 const figures = fc.record({
-  state: fc.constantFrom<ReservationState>('ACTIVE', 'SETTLED', 'RELEASED', 'EXPIRED'),
+  state: fc.constantFrom<ReservationState>('QUEUED', 'ACTIVE', 'SETTLED', 'RELEASED', 'EXPIRED'),
   requestedMicros: micros,
   grantedMicros: micros,
   heldMicros: micros,
@@ -45,40 +45,68 @@ const figures = fc.record({
   releaseReason: text,
 });
 
-const answer = fc.record({
-  kind: fc.constant('reservation' as const),
-  treeId: fc.constant('acme' as never),
-  reservation: fc.record({
-    id: fc.constant('1m8p4yg7g6r3kj4verz2zz' as never),
-    budgetNo: fc.constant(1),
-    budget: text as fc.Arbitrary<never>,
-    also: fc.array(text as fc.Arbitrary<never>, { maxLength: 8 }),
-    unit: text,
-    accounts: fc.constant([]),
-    createMs: instant,
-    priority: fc.constantFrom<Priority>('background', 'normal', 'interactive', 'critical'),
-    alternative: text,
-    shadow: fc.option(
-      fc.record({
-        mode: fc.constantFrom<Mode>('observe', 'warn', 'soft', 'enforce'),
-        reason: fc.constantFrom<Reason>('BUDGET_EXHAUSTED', 'RATE_LIMITED'),
-        budget: text,
+const reason = fc.constantFrom<Reason>('BUDGET_EXHAUSTED', 'RATE_LIMITED');
+const queued: fc.Arbitrary<Queued> = fc.record({
+  seq: fc.nat(),
+  untilMs: instant,
+  minMicros: micros,
+  ttlMs: fc.constant(undefined),
+  tokens: fc.nat(),
+  toolCalls: fc.nat(),
+  alternatives: fc.constant([]),
+  key: fc.record({ digest: text, fingerprint: text }),
+  actor: text,
+  salt: fc.constant(undefined),
+  commitment: fc.constant(undefined),
+  reason,
+  blockedBy: text,
+  limit: text,
+});
+const refusal: fc.Arbitrary<Refusal> = fc.record(
+  { kind: fc.constant('refusal' as const), reason, message: text, budget: text, limit: text },
+  { requiredKeys: ['kind', 'reason', 'message'] },
+);
+
+const answer = fc
+  .record({
+    kind: fc.constant('reservation' as const),
+    treeId: fc.constant('acme' as never),
+    reservation: fc.record({
+      id: fc.constant('1m8p4yg7g6r3kj4verz2zz' as never),
+      budgetNo: fc.constant(1),
+      budget: text as fc.Arbitrary<never>,
+      also: fc.array(text as fc.Arbitrary<never>, { maxLength: 8 }),
+      unit: text,
+      accounts: fc.constant([]),
+      createMs: instant,
+      priority: fc.constantFrom<Priority>('background', 'normal', 'interactive', 'critical'),
+      alternative: text,
+      shadow: fc.option(
+        fc.record({
+          mode: fc.constantFrom<Mode>('observe', 'warn', 'soft', 'enforce'),
+          reason,
+          budget: text,
+        }),
+        { nil: undefined },
+      ),
+      queued: fc.option(queued, { nil: undefined }),
+      holder: text,
+      actingFor: text,
+      // Keys that are numbers come first in a JavaScript object, whatever their order in the list.
+      labels: fc.uniqueArray(fc.tuple(fc.stringMatching(/^[a-z]{1,8}$/), text), {
+        selector: ([key]) => key,
+        maxLength: 5,
       }),
-      { nil: undefined },
-    ),
-    holder: text,
-    actingFor: text,
-    // Keys that are numbers come first in a JavaScript object, whatever their order in the list.
-    labels: fc.uniqueArray(fc.tuple(fc.stringMatching(/^[a-z]{1,8}$/), text), {
-      selector: ([key]) => key,
-      maxLength: 5,
+      figures,
     }),
-    figures,
-  }),
-  headroom: fc.record({ micros: fc.option(micros, { nil: undefined }), budget: text, limit: text }),
-  replayed: fc.boolean(),
-  dryRun: fc.boolean(),
-}) satisfies fc.Arbitrary<ReservationAnswer>;
+    headroom: fc.record({ micros: fc.option(micros, { nil: undefined }), budget: text, limit: text }),
+    replayed: fc.boolean(),
+    dryRun: fc.boolean(),
+    standing: fc.option(fc.record({ refusal, aheadCount: fc.integer({ min: 0, max: 2 ** 31 - 1 }) }), {
+      nil: undefined,
+    }),
+  })
+  .map(({ standing, ...given }): ReservationAnswer => (standing === undefined ? given : { ...given, standing }));
 
 const commandId = fc.bigInt(0n, 2n ** 64n - 1n);
 

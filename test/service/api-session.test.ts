@@ -51,8 +51,15 @@ const connect = (port: number): ApiClient => {
   return client;
 };
 
-const roomy = { ageMs: 3_600_000, stallMs: 3_600_000, restMs: 100, flushMs: 3_600_000 };
 const bound = 8_192;
+const roomy = {
+  waitingMax: bound,
+  ageMs: 3_600_000,
+  stallMs: 3_600_000,
+  restMs: 100,
+  flushMs: 3_600_000,
+  keptMs: 10_000,
+};
 
 const connections: ClientHttp2Session[] = [];
 

@@ -38,12 +38,13 @@ afterEach(async () => {
 type Bounds = { readonly [Part in keyof TransportLimits]?: Partial<TransportLimits[Part]> };
 
 async function start(bounds: Bounds): Promise<void> {
-  const { arrivals, answers, ...rest } = bounds;
+  const { arrivals, answers, waits, ...rest } = bounds;
   const limits = {
     ...TRANSPORT_LIMITS,
     ...rest,
     arrivals: { ...TRANSPORT_LIMITS.arrivals, ...arrivals },
     answers: { ...TRANSPORT_LIMITS.answers, ...answers },
+    waits: { ...TRANSPORT_LIMITS.waits, ...waits },
   };
   servers = await startApiServers({ limits });
 }

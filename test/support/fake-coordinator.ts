@@ -7,7 +7,7 @@ import { ENFORCED } from '../../src/kernel/enforcement.ts';
 import type { Entry } from '../../src/kernel/entry.ts';
 import { type BudgetPath, parsePath, type ReservationId, type TreeId, treeOf } from '../../src/kernel/names.ts';
 import type { Refusal } from '../../src/kernel/refusal.ts';
-import type { Reservation, ReservationFigures } from '../../src/kernel/reservation.ts';
+import type { Queued, Reservation, ReservationFigures } from '../../src/kernel/reservation.ts';
 import type { WindowRule } from '../../src/kernel/window.ts';
 import type { Coordinator, CoordinatorStatus } from '../../src/lane/coordinator.ts';
 import type { ListBudgetsQuery, ListReservationsQuery, ReadModels, TreeHead } from '../../src/store/reads.ts';
@@ -63,6 +63,37 @@ export function fakeReservation(id: string, changes: Partial<Reservation> = {}):
     figures,
     ...changes,
   };
+}
+
+/** One that waits for 30 s on `acme/triage`. */
+export function fakeWaiting(id: string): Reservation {
+  const base = fakeReservation(id);
+  const figures: ReservationFigures = {
+    ...base.figures,
+    state: 'QUEUED',
+    grantedMicros: 0n,
+    heldMicros: 0n,
+    settledMicros: 0n,
+    releasedMicros: 0n,
+    overrunMicros: 0n,
+  };
+  const queued: Queued = {
+    seq: 5,
+    untilMs: FAKE_NOW_MS + 30_000,
+    minMicros: 500n,
+    ttlMs: undefined,
+    tokens: 0,
+    toolCalls: 0,
+    alternatives: [],
+    key: { digest: 'digest', fingerprint: 'fingerprint' },
+    actor: 'tester',
+    salt: undefined,
+    commitment: undefined,
+    reason: 'CAPACITY_HELD',
+    blockedBy: 'acme',
+    limit: 'lifetime',
+  };
+  return { ...base, figures, queued };
 }
 
 /** The answer that shows this reservation. */
@@ -152,6 +183,10 @@ export function succeed(command: Command): Answer {
     case 'LeaveQueue':
     case 'GetReservation':
       return reservationShown(command.treeId, fakeReservation(command.id));
+    case 'LeaveQueue':
+      return reservationShown(command.treeId, fakeReservation(command.id));
+    case 'GetQueue':
+      return { kind: 'queue', treeId: command.treeId, waiting: [], count: 0 };
     case 'Expire':
       return { kind: 'expired', count: 0, more: false };
     default:
@@ -163,6 +198,8 @@ export function succeed(command: Command): Answer {
 export class FakeCoordinator implements Coordinator {
   /** Every command, in the order submitted. */
   readonly commands: Command[] = [];
+  /** Signals that came with them, in the same order. */
+  readonly signals: (AbortSignal | undefined)[] = [];
   /** Every tree that was caught up; undefined for all. */
   readonly caughtUp: (TreeId | undefined)[] = [];
   /** How commands are answered; a test replaces it. */
@@ -182,8 +219,9 @@ export class FakeCoordinator implements Coordinator {
   readonly listeners = new Set<(treeId: TreeId) => void>();
   #ids = 0;
 
-  async submit(command: Command): Promise<Answer> {
+  async submit(command: Command, signal?: AbortSignal): Promise<Answer> {
     this.commands.push(command);
+    this.signals.push(signal);
     return this.answer(command);
   }
 

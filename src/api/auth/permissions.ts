@@ -23,9 +23,11 @@ const ACCESS: Readonly<Record<CommandKind, Access | 'none'>> = {
   TopUp: 'steer',
   GetReservation: 'read',
   GetBudget: 'read',
+  GetQueue: 'read',
   // The reaper's and the lane's own.
   Expire: 'none',
   CloseIdle: 'none',
+  LeaveQueue: 'none',
 };
 
 const ALLOWED: Readonly<Record<Role, ReadonlySet<Access | 'none'>>> = {

@@ -19,6 +19,7 @@ import type { Authenticate } from '../auth/authenticator.ts';
 import { type CallStatus, faultStatus } from '../errors/call-status.ts';
 import { refusalStatus } from '../errors/refusal-status.ts';
 import type { Services } from '../services/create-services.ts';
+import type { CallContext } from '../services/handler.ts';
 import {
   type AnyHandler,
   type AnyStreamHandler,
@@ -28,12 +29,14 @@ import {
 } from '../services/served-methods.ts';
 import type { ServingSessions } from '../serving-sessions.ts';
 import type { ServingStreams } from '../serving-streams.ts';
+import type { ServingWaits, WaitingCall } from '../serving-waits.ts';
 import { MESSAGE_BYTES_MAX } from '../transport-limits.ts';
 import { FRAMES_TAKEN } from './arriving-body.ts';
 import { bodyForm, checkedBody } from './checked-body.ts';
 import { checkedFrames } from './checked-frames.ts';
 import { connectError } from './connect-error.ts';
 import { CUT_STREAM } from './cut-stream.ts';
+import { HTTP_CALL } from './http-call.ts';
 import { JSON_READ_OPTIONS } from './json-problems.ts';
 import { bridgeSession } from './session-bridge.ts';
 import { bridgeStream } from './stream-bridge.ts';
@@ -43,6 +46,7 @@ export interface RouteDeps {
   readonly services: Services;
   readonly sessions: ServingSessions;
   readonly streams: ServingStreams;
+  readonly waits: ServingWaits;
   readonly authenticate: Authenticate;
   readonly log: ApiLog;
   readonly observer?: ApiObserver | undefined;
@@ -55,18 +59,38 @@ function readerOf(header: Headers): HeaderReader {
   return (name) => header.get(name) ?? undefined;
 }
 
-function unary(method: DescMethod, handler: AnyHandler, log: ApiLog, observer: ApiObserver) {
+function contextOf(context: HandlerContext, waits: ServingWaits): CallContext {
+  const { values, signal } = context;
+  const call: WaitingCall = {
+    ...values.get(HTTP_CALL),
+    watch: (gone) => {
+      if (signal.aborted) gone();
+      signal.addEventListener('abort', gone);
+      return () => signal.removeEventListener('abort', gone);
+    },
+  };
+  return {
+    actor: values.get(ACTOR),
+    cancelled: () => signal.aborted,
+    timeLeftMs: () => context.timeoutMs(),
+    wait: (work) => waits.during(call, work),
+  };
+}
+
+function unary(
+  method: DescMethod,
+  handler: AnyHandler,
+  { waits, log, observer }: { readonly waits: ServingWaits; readonly log: ApiLog; readonly observer: ApiObserver },
+) {
   const path = methodPath(method);
   return async (request: Message, context: HandlerContext): Promise<Message> => {
-    const { values, signal } = context;
     const observed = observer.call(path, readerOf(context.requestHeader));
     const fail = (status: CallStatus): never => {
       observed.end(status.code);
       throw connectError(status);
     };
-    const call = { actor: values.get(ACTOR), cancelled: () => signal.aborted };
     const reply = await observed
-      .run(() => handler(request, call))
+      .run(() => handler(request, contextOf(context, waits)))
       .catch((cause: unknown) => {
         observer.faulted();
         return fail(observed.run(() => faultStatus(cause, method.name, log)));
@@ -95,13 +119,14 @@ function streaming(
 
 function addRoutes(
   router: ConnectRouter,
-  { services, sessions, streams, log, observer = NO_API_OBSERVER }: RouteDeps,
+  { services, sessions, streams, waits, log, observer = NO_API_OBSERVER }: RouteDeps,
 ): void {
   for (const { desc, handlers, streams: streamed } of servedServices(services)) {
     for (const method of desc.methods) {
       const handler = handlers[method.localName];
       // Every method with a handler is a unary one.
-      if (handler !== undefined) router.rpc(method as DescMethodUnary, unary(method, handler, log, observer));
+      if (handler !== undefined)
+        router.rpc(method as DescMethodUnary, unary(method, handler, { waits, log, observer }));
       const stream = streamed[method.localName];
       if (stream === undefined) continue;
       // Likewise, with one that answers with a stream.

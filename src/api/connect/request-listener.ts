@@ -13,7 +13,7 @@ import { answersWithStream, SESSION_PATH } from '../services/served-methods.ts';
 import { ArrivingBody, countFrames, firstBytes } from './arriving-body.ts';
 import { CUT_STREAM, cutStream } from './cut-stream.ts';
 import { foreignRequest } from './foreign-request.ts';
-import type { HttpRequest, HttpResponse } from './http-call.ts';
+import { HTTP_CALL, type HttpRequest, type HttpResponse, httpCallOf } from './http-call.ts';
 
 /** Serves what is neither a method of the contract nor a probe: metrics, the console. False: there is no such thing. */
 export type ServeOther = (request: HttpRequest, response: HttpResponse, path: string) => boolean;
@@ -85,7 +85,7 @@ export function createRequestListener(routing: Routing) {
     path: string,
     cut: () => void,
   ): Promise<UniversalServerRequest | undefined> => {
-    const values = createContextValues().set(CUT_STREAM, cut);
+    const values = createContextValues().set(CUT_STREAM, cut).set(HTTP_CALL, httpCallOf(request));
     const counted = isSession(path)
       ? countFrames(arrivals, values, cut)
       : new ArrivingBody(request, arrivals, (status) => turnAway(response, status));

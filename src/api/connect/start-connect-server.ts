@@ -13,6 +13,7 @@ import { PortInUseError, type RunningServer } from '../running-server.ts';
 import type { Services } from '../services/create-services.ts';
 import { ServingSessions } from '../serving-sessions.ts';
 import { ServingStreams } from '../serving-streams.ts';
+import { ServingWaits } from '../serving-waits.ts';
 import { SESSION_LIMITS, type SessionLimits } from '../session/session-limits.ts';
 import { TRANSPORT_LIMITS, type TransportLimits } from '../transport-bounds.ts';
 import {
@@ -111,10 +112,11 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
   const sessions = new ServingSessions(services, options.sessionLimits ?? SESSION_LIMITS);
   const streams = new ServingStreams();
   const limits = options.limits ?? TRANSPORT_LIMITS;
+  const waits = new ServingWaits(limits.waits);
   let serving = false;
   const { http1, http2 } = createServers(
     createRequestListener({
-      routes: createRoutes({ services, sessions, streams, authenticate, log, observer: options.observer }),
+      routes: createRoutes({ services, sessions, streams, waits, authenticate, log, observer: options.observer }),
       isServing: () => serving,
       serveOther: options.serveOther ?? (() => false),
       log,
@@ -149,6 +151,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
       serving = false;
       sessions.stop();
       streams.stop();
+      waits.stop();
       stopping = shutDown(graceMs);
     }
     return stopping;

@@ -1,8 +1,14 @@
 // Reservations on the wire. Messages are written as plain literals: on the hot path that costs a tenth of building them
 // by reflection, and the compiler still demands every field.
 import type { Availability } from '../../gen/budgetd/v1/limit_pb.ts';
-import { Outcome, type Reservation, ReservationState, type Shadow } from '../../gen/budgetd/v1/reservation_pb.ts';
-import type { ReservationAnswer } from '../../kernel/answer.ts';
+import {
+  Outcome,
+  type Reservation,
+  ReservationState,
+  type Shadow,
+  type Waiting,
+} from '../../gen/budgetd/v1/reservation_pb.ts';
+import type { QueueStanding, ReservationAnswer } from '../../kernel/answer.ts';
 import type { Labels } from '../../kernel/budget.ts';
 import type { Headroom } from '../../kernel/entry.ts';
 import { publicReservationId, type TreeId } from '../../kernel/names.ts';
@@ -13,6 +19,7 @@ import type {
 } from '../../kernel/reservation.ts';
 import { MODES, PRIORITIES } from './terms-message.ts';
 import { timestampFromMs } from './time.ts';
+import { waitingOf } from './waiting.ts';
 
 /** Outcomes on the wire. */
 export const OUTCOMES: Readonly<Record<KernelOutcome, Outcome>> = {
@@ -26,8 +33,13 @@ export function labelsMap(labels: Labels): { [key: string]: string } {
   return labels.length === 0 ? {} : Object.fromEntries(labels);
 }
 
-/** A reservation. A dry run's has no id and no state. */
-export function reservationMessage(treeId: TreeId, reservation: KernelReservation, dryRun: boolean): Reservation {
+/** A reservation. A dry run's has no id and no state. `standing`: how one that waits stands now. */
+export function reservationMessage(
+  treeId: TreeId,
+  reservation: KernelReservation,
+  dryRun: boolean,
+  standing?: QueueStanding,
+): Reservation {
   const { figures } = reservation;
   // Halfway through the lease as last set, so that a repeat of the same answer names the same instant.
   const renewAfterMs = figures.expireMs - Math.floor(figures.ttlMs / 2);
@@ -43,7 +55,8 @@ export function reservationMessage(treeId: TreeId, reservation: KernelReservatio
     releasedMicros: figures.releasedMicros,
     overrunMicros: figures.overrunMicros,
     createTime: timestampFromMs(reservation.createMs),
-    expireTime: timestampFromMs(figures.expireMs),
+    // What was never granted has no lease.
+    expireTime: reservation.queued === undefined ? timestampFromMs(figures.expireMs) : undefined,
     renewAfter: figures.state === 'ACTIVE' ? timestampFromMs(renewAfterMs) : undefined,
     endTime: figures.endMs === undefined ? undefined : timestampFromMs(figures.endMs),
     late: figures.late,
@@ -59,11 +72,24 @@ export function reservationMessage(treeId: TreeId, reservation: KernelReservatio
     priority: PRIORITIES[reservation.priority],
     alternative: reservation.alternative,
     shadow: reservation.shadow && shadowMessage(reservation.shadow),
+    waiting: waitingMessage(reservation, standing),
   };
 }
 
 function shadowMessage({ mode, reason, budget }: KernelShadow): Shadow {
   return { $typeName: 'budgetd.v1.Shadow', mode: MODES[mode], reason, budget };
+}
+
+function waitingMessage(reservation: KernelReservation, standing: QueueStanding | undefined): Waiting | undefined {
+  const waiting = waitingOf(reservation, standing);
+  if (waiting === undefined) return undefined;
+  const { queueMs, untilMs, ...rest } = waiting;
+  return {
+    $typeName: 'budgetd.v1.Waiting',
+    queueTime: timestampFromMs(queueMs),
+    waitUntil: timestampFromMs(untilMs),
+    ...rest,
+  };
 }
 
 /** What is available, and which limit binds. */
@@ -82,9 +108,9 @@ export function reservationReply(answer: ReservationAnswer): {
   readonly reservation: Reservation;
   readonly availability: Availability;
 } {
-  const { treeId, reservation, headroom, dryRun } = answer;
+  const { treeId, reservation, headroom, dryRun, standing } = answer;
   return {
-    reservation: reservationMessage(treeId, reservation, dryRun),
+    reservation: reservationMessage(treeId, reservation, dryRun, standing),
     availability: availabilityMessage(headroom, reservation.unit),
   };
 }

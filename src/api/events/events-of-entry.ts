@@ -44,6 +44,8 @@ export function reservationIdsOf(entry: Entry): readonly ReservationId[] {
       return entry.moves.map(({ id }) => id);
     case 'Expired':
       return entry.lapses.map(({ id }) => id);
+    case 'LeftQueue':
+      return entry.leaves.map(({ id }) => id);
     default:
       return [];
   }
@@ -51,8 +53,10 @@ export function reservationIdsOf(entry: Entry): readonly ReservationId[] {
 
 /** The events of an entry, their cursors empty. A refusal changed nothing and tells nothing. */
 export function eventsOf(entry: Entry, around: EntrySurroundings): Event[] {
+  const changedEvent = (kind: EventKind, id: ReservationId, figures: ReservationFigures): Event =>
+    reservationEvent(kind, entry, { ...around.reservationOf(id), figures }, around);
   const changed = (kind: EventKind, changes: readonly { id: ReservationId; figures: ReservationFigures }[]): Event[] =>
-    changes.map(({ id, figures }) => reservationEvent(kind, entry, { ...around.reservationOf(id), figures }, around));
+    changes.map(({ id, figures }) => changedEvent(kind, id, figures));
   switch (entry.type) {
     case 'Granted': {
       const grant = reservationEvent(EventKind.RESERVATION_GRANTED, entry, entry.reservation, around);
@@ -68,6 +72,13 @@ export function eventsOf(entry: Entry, around: EntrySurroundings): Event[] {
       return changed(EventKind.RESERVATION_RENEWED, entry.moves);
     case 'Expired':
       return changed(EventKind.RESERVATION_EXPIRED, entry.lapses);
+    case 'Enqueued':
+      return [reservationEvent(EventKind.RESERVATION_QUEUED, entry, entry.reservation, around)];
+    case 'LeftQueue':
+      return entry.leaves.map(({ id, figures, refusal }) => ({
+        ...changedEvent(EventKind.RESERVATION_LEFT_QUEUE, id, figures),
+        reason: refusal.reason,
+      }));
     case 'Alerted':
       return entry.alerts.map((alert) => ({
         ...event(EventKind.ALERT, entry, alert.budget as BudgetPath, around.treeId),

@@ -74,9 +74,11 @@ export class TreeEvents {
   async #reservationsOf(treeId: TreeId, entries: readonly Entry[]): Promise<ReadonlyMap<ReservationId, Reservation>> {
     const found = new Map<ReservationId, Reservation>();
     const unknown = new Set<ReservationId>();
+    const leaving = new Set<ReservationId>();
     for (const entry of entries) {
-      if (entry.type === 'Granted') found.set(entry.reservation.id, entry.reservation);
+      if (entry.type === 'Granted' || entry.type === 'Enqueued') found.set(entry.reservation.id, entry.reservation);
       for (const id of reservationIdsOf(entry)) {
+        if (entry.type === 'LeftQueue') leaving.add(id);
         const known = found.get(id) ?? this.#known.get(publicReservationId(treeId, id));
         if (known === undefined) unknown.add(id);
         else found.set(id, known);
@@ -86,13 +88,18 @@ export class TreeEvents {
       if (count > 1) await new Promise((resolve) => setTimeout(resolve, LOOK_UP_PAUSE_MS));
       if (count === LOOK_UP_COUNT_MAX) throw new BehindError(`reservations of ${treeId} are not projected`);
       for (const reservation of await this.#reads.findReservations(treeId, [...unknown].slice(0, IDS_AT_ONCE))) {
+        // It was granted since: the projection has yet to say so.
+        if (reservation.figures.state === 'QUEUED' && !leaving.has(reservation.id)) continue;
         found.set(reservation.id, reservation);
         unknown.delete(reservation.id);
         // Only a look that finds nothing says that the projection is behind.
         count = 0;
       }
     }
-    for (const [id, reservation] of found) this.#know(publicReservationId(treeId, id), reservation);
+    // What waits becomes another by its grant.
+    for (const [id, reservation] of found) {
+      if (reservation.queued === undefined) this.#know(publicReservationId(treeId, id), reservation);
+    }
     return found;
   }
 

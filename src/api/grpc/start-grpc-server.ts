@@ -10,6 +10,7 @@ import type { Services } from '../services/create-services.ts';
 import { SESSION_METHOD, type ServedService, servedServices } from '../services/served-methods.ts';
 import { ServingSessions } from '../serving-sessions.ts';
 import { ServingStreams } from '../serving-streams.ts';
+import { ServingWaits } from '../serving-waits.ts';
 import { SESSION_LIMITS, type SessionLimits } from '../session/session-limits.ts';
 import { TRANSPORT_LIMITS, type TransportLimits } from '../transport-bounds.ts';
 import {
@@ -61,7 +62,7 @@ const asIs = (bytes: Buffer): Buffer => bytes;
 function addService(
   server: Server,
   { desc, handlers, streams }: ServedService,
-  open: { readonly sessions: ServingSessions; readonly streams: ServingStreams },
+  open: { readonly sessions: ServingSessions; readonly streams: ServingStreams; readonly waits: ServingWaits },
   deps: GrpcCallDeps,
 ): void {
   const definition: Record<string, ServiceDefinition[string]> = {};
@@ -77,7 +78,7 @@ function addService(
       responseDeserialize: asIs,
     };
     const handler = handlers[method.localName];
-    if (handler !== undefined) implementation[method.name] = unaryCall(method, handler, deps);
+    if (handler !== undefined) implementation[method.name] = unaryCall(method, handler, open.waits, deps);
     else if (method === SESSION_METHOD) implementation[method.name] = sessionCall(open.sessions, deps);
     const stream = streams[method.localName];
     if (stream !== undefined) implementation[method.name] = streamCall(method, stream, open.streams, deps);
@@ -135,7 +136,8 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<Runni
   const tracked = new TrackedStreams();
   const sessions = new ServingSessions(services, options.sessionLimits ?? SESSION_LIMITS);
   const streams = new ServingStreams();
-  for (const served of servedServices(services)) addService(server, served, { sessions, streams }, options);
+  const waits = new ServingWaits(limits.waits);
+  for (const served of servedServices(services)) addService(server, served, { sessions, streams, waits }, options);
   const setServing = serveHealth(server, tracked);
   serveReflection(server, tracked);
   const port = await listen(server, host, options.port);
@@ -146,6 +148,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<Runni
       tracked.end();
       sessions.stop();
       streams.stop();
+      waits.stop();
       stopping = shutDown(server, graceMs, log);
     }
     return stopping;

@@ -1,16 +1,20 @@
 // One unary method on grpc-js. Bytes are decoded here and not by grpc-js: after the caller is known, and so that bytes
 // that are no message get the contract's answer.
 import { type DescMethod, fromBinary, toBinary } from '@bufbuild/protobuf';
-import type { handleUnaryCall, Metadata } from '@grpc/grpc-js';
+import type { handleUnaryCall, Metadata, ServerUnaryCall } from '@grpc/grpc-js';
 import { Code } from '../../gen/google/rpc/code_pb.ts';
 import type { ApiLog } from '../api-log.ts';
 import { type ApiObserver, type HeaderReader, NO_API_OBSERVER } from '../api-observer.ts';
 import { type ApiRefusal, isRefusal, undecodable } from '../api-refusal.ts';
+import type { Actor } from '../auth/actor.ts';
 import type { Authenticate } from '../auth/authenticator.ts';
 import { isCrowdedMessage } from '../crowded-message.ts';
 import { type CallStatus, faultStatus } from '../errors/call-status.ts';
 import { refusalStatus } from '../errors/refusal-status.ts';
+import type { CallContext } from '../services/handler.ts';
 import { type AnyHandler, methodPath } from '../services/served-methods.ts';
+import type { ServingWaits, WaitingCall } from '../serving-waits.ts';
+import { streamOf } from './cut-stream.ts';
 import { serviceError } from './service-error.ts';
 
 /** What every call needs from around it. */
@@ -40,10 +44,38 @@ export function decodeRequest(method: DescMethod, bytes: Uint8Array) {
   }
 }
 
+type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
+
+function waitingCall(call: UnaryCall): WaitingCall {
+  return {
+    connection: streamOf(call)?.session,
+    watch: (gone) => {
+      if (call.cancelled) gone();
+      call.on('cancelled', gone);
+      return () => call.off('cancelled', gone);
+    },
+  };
+}
+
+function timeLeftMs(call: UnaryCall): number | undefined {
+  const deadlineMs = Number(call.getDeadline());
+  return Number.isFinite(deadlineMs) ? deadlineMs - Date.now() : undefined;
+}
+
+function contextOf(call: UnaryCall, actor: Actor, waits: ServingWaits): CallContext {
+  return {
+    actor,
+    cancelled: () => call.cancelled,
+    timeLeftMs: () => timeLeftMs(call),
+    wait: (work) => waits.during(waitingCall(call), work),
+  };
+}
+
 /** The function that grpc-js calls for each call of the method. */
 export function unaryCall(
   method: DescMethod,
   handler: AnyHandler,
+  waits: ServingWaits,
   deps: GrpcCallDeps,
 ): handleUnaryCall<Buffer, Buffer> {
   const path = methodPath(method);
@@ -64,7 +96,7 @@ export function unaryCall(
     const request = decodeRequest(method, call.request);
     if (isRefusal(request)) return refuse(request);
     observed
-      .run(() => handler(request, { actor, cancelled: () => call.cancelled }))
+      .run(() => handler(request, contextOf(call, actor, waits)))
       .then((reply) => {
         if (isRefusal(reply)) return refuse(reply);
         const { buffer, byteOffset, length } = toBinary(method.output, reply);

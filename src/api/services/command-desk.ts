@@ -22,18 +22,25 @@ export class CommandDesk {
     return this.#permissions.judge(actor, command);
   }
 
-  /** The answer to a command whose fields have been checked. Submits at once, in this turn, wherever it can. */
-  submit(actor: Actor, command: Command): Promise<Answer | ApiRefusal> {
+  /**
+   * The answer to a command whose fields have been checked. Submits at once, in this turn, wherever it can. A Reserve that may wait
+   * gives its place up when `gone` aborts.
+   */
+  submit(actor: Actor, command: Command, gone?: AbortSignal): Promise<Answer | ApiRefusal> {
     const permission = this.#permissions.judge(actor, command);
-    if (permission instanceof Promise) return this.#submitLater(permission, command);
+    if (permission instanceof Promise) return this.#submitLater(permission, command, gone);
     if (permission !== undefined) return Promise.resolve(permission);
-    const answering = this.#coordinator.submit(command);
+    const answering = this.#coordinator.submit(command, gone);
     const narrow = actor.subtree?.includes('/') === true && command.kind === 'Reserve';
     return narrow ? answering.then((answer) => this.#learn(answer)) : answering;
   }
 
-  async #submitLater(permission: Promise<ApiRefusal | undefined>, command: Command): Promise<Answer | ApiRefusal> {
-    return (await permission) ?? this.#coordinator.submit(command);
+  async #submitLater(
+    permission: Promise<ApiRefusal | undefined>,
+    command: Command,
+    gone: AbortSignal | undefined,
+  ): Promise<Answer | ApiRefusal> {
+    return (await permission) ?? this.#coordinator.submit(command, gone);
   }
 
   // What an actor below the root reserves it will soon settle: knowing the budget saves it a look-up.

@@ -9,6 +9,13 @@ export interface CallContext {
   readonly actor: Actor;
   /** Whether nobody waits for the answer any more. What has been submitted still takes effect. */
   readonly cancelled: () => boolean;
+  /** Time left until the caller's deadline, in milliseconds; undefined: it set none. */
+  readonly timeLeftMs: () => number | undefined;
+  /**
+   * Does work whose answer may be long in coming, with a signal that aborts once nobody waits for it. A refusal where the call may
+   * not wait, or not any longer.
+   */
+  readonly wait: <T>(work: (gone: AbortSignal) => Promise<T>) => Promise<T | ApiRefusal>;
 }
 
 /** Answers one unary call. Rejects only for a fault of the program or of the store behind a list. */

@@ -59,6 +59,7 @@ function bytesAtMost({ content }: ReadyResult): number {
   let chars =
     2 * reservation.budget.length + headroom.budget.length + headroom.limit.length + 2 * reservation.unit.length;
   chars += reservation.holder.length + reservation.actingFor.length + reservation.figures.releaseReason.length;
+  if (reservation.queued !== undefined) chars += reservation.queued.blockedBy.length + 2 * REPLY_BYTES;
   for (const [key, value] of reservation.labels) chars += key.length + value.length + 4;
   return REPLY_BYTES + BYTES_PER_CHAR * chars;
 }

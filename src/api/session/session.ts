@@ -6,6 +6,9 @@
 //   ended    the status is sent, or the peer is gone: results that come late are dropped, never their effects. A status
 //            that cannot get past unread results is given up after a while, and the stream reset
 //
+// A Reserve that waits in the queue stays awaited. Who half-closes gets its answer all the same; where the Session is ended here
+// it is left unanswered, and its place is kept for a moment; where the peer is gone it leaves the queue.
+//
 // Results that become known in one turn of the event loop leave in one frame. The peer that does not read its results is
 // not read from either, so that what one Session holds in memory is bounded.
 import { toBinary } from '@bufbuild/protobuf';
@@ -28,6 +31,7 @@ import { FrameSlices } from './frame-slices.ts';
 import { type ReadyResult, resultFrame } from './result-frame.ts';
 import type { SessionLimits } from './session-limits.ts';
 import type { UnreadResults } from './unread-results.ts';
+import { WaitingCommands } from './waiting-commands.ts';
 
 /** The transport under a Session. */
 export interface SessionSink {
@@ -90,6 +94,10 @@ export class Session {
   #state: 'open' | 'closing' | 'ended' = 'open';
   #endStatus: CallStatus | undefined;
   readonly #awaitedIds = new Set<bigint>();
+  readonly #waiting: WaitingCommands;
+  /** What waits is left unanswered from now on. */
+  #leavesWaiting = false;
+  #leaveTimer: NodeJS.Timeout | undefined;
   #ready: ReadyResult[] = [];
   #flushScheduled = false;
   #writeBlocked = false;
@@ -105,10 +113,11 @@ export class Session {
     this.#actor = actor;
     this.#sink = sink;
     this.#limits = limits;
+    this.#waiting = new WaitingCommands(limits.waitingMax);
     this.#origin = { actor: actor.name, newReservationId: deps.newReservationId };
     // Spread by a tenth either way: Sessions opened together after a takeover must not all come back together.
     const ageMs = limits.ageMs * (0.9 + Math.random() * 0.2);
-    this.#ageTimer = setTimeout(() => this.close(TOO_OLD), ageMs).unref();
+    this.#ageTimer = setTimeout(() => this.#sendAway(TOO_OLD), ageMs).unref();
   }
 
   /** Takes a frame. */
@@ -134,19 +143,24 @@ export class Session {
     this.#state = 'closing';
     this.#endStatus = status;
     // A half-closed stream has nothing left to read; its end was the last event.
-    if (status !== undefined) this.#sink.pauseReading();
+    if (status !== undefined) {
+      this.#sink.pauseReading();
+      this.#leaveWaiting(status);
+    }
     this.#scheduleFlush();
   }
 
   /** The server stops: finishes what is outstanding, but waits no longer than `flushMs` for a peer that does not read. */
   stop(): void {
     this.#stopping = true;
-    this.close(STOPPING);
+    this.#sendAway(STOPPING);
     if (this.#stallTimer !== undefined) this.#watch(this.#limits.flushMs);
   }
 
-  /** The stream is over, or its peer is gone: drops results, not effects. */
+  /** The stream is over, or its peer is gone: drops results, not effects; what waits leaves the queue. */
   cancel(): void {
+    // Of one that was ended here the end comes by itself.
+    if (this.#state !== 'ended') this.#waiting.leave();
     this.#release();
   }
 
@@ -190,18 +204,39 @@ export class Session {
     const call = RESERVATION_CALLS[name] as unknown as AnyCall;
     const checked = call.toCommand(command.value, this.#origin);
     if (isRefusal(checked)) return this.#refuse(commandId, checked);
+    const mayWait = checked.kind === 'Reserve' && checked.waitMs > 0 && !checked.dryRun;
+    const full = mayWait ? this.#waiting.full : undefined;
+    if (full !== undefined) return this.#refuse(commandId, full);
     this.#awaitedIds.add(commandId);
-    this.#deps.desk.submit(this.#actor, checked).then(
+    const gone = mayWait ? this.#waiting.begin() : undefined;
+    this.#deps.desk.submit(this.#actor, checked, gone).then(
       (answer) => {
+        if (mayWait) this.#waiting.end();
         this.#answered(commandId, name, answer);
         done?.();
       },
       (cause: unknown) => {
+        if (mayWait) this.#waiting.end();
         this.#failed(commandId, name, cause);
         done?.();
       },
     );
     return true;
+  }
+
+  #sendAway(status: CallStatus): void {
+    this.close(status);
+    this.#leaveWaiting(status);
+  }
+
+  // In a moment: what was asked just now is most likely answered at once.
+  #leaveWaiting(status: CallStatus): void {
+    this.#leaveTimer ??= setTimeout(() => {
+      this.#leavesWaiting = true;
+      if (this.#waiting.count === 0) return;
+      this.#endStatus ??= status;
+      this.#flush();
+    }, this.#limits.flushMs).unref();
   }
 
   #answered(commandId: bigint, name: CallName, answer: Answer | ApiRefusal): void {
@@ -263,7 +298,7 @@ export class Session {
     // Tells also when it has become nothing again; may end this Session.
     this.#deps.unread?.set(this, this.#ready.length);
     if (this.#hasEnded()) return;
-    if (this.#state === 'closing' && this.#heldCount === 0) this.#end(this.#endStatus, this.#patienceMs());
+    if (this.#state === 'closing' && this.#outstandingCount === 0) this.#end(this.#endStatus, this.#patienceMs());
     else this.#balance();
   }
 
@@ -305,6 +340,11 @@ export class Session {
     return this.#slices.pendingCount + this.#awaitedIds.size + this.#ready.length;
   }
 
+  // What has to leave before the stream may end.
+  get #outstandingCount(): number {
+    return this.#leavesWaiting ? this.#heldCount - this.#waiting.count : this.#heldCount;
+  }
+
   // A client that is refused for overload and goes on at once would keep the service busy with refusals alone.
   #rest(): void {
     this.#slices.hold();
@@ -315,15 +355,16 @@ export class Session {
     }, this.#limits.restMs).unref();
   }
 
-  // Reads only while there is room; resumes at half of it, so that it does not stop and go at every frame.
+  // Reads only while there is room; resumes at half of what waits leaves of it, so that it does not stop and go at every frame.
   #balance(): void {
     if (this.#state !== 'open') return;
     const held = this.#heldCount;
+    const resumeAt = (this.#limits.commandsMax + this.#waiting.count) / 2;
     const rests = this.#restTimer !== undefined;
     if (!this.#readPaused && (rests || held >= this.#limits.commandsMax)) {
       this.#readPaused = true;
       this.#sink.pauseReading();
-    } else if (this.#readPaused && !rests && held <= this.#limits.commandsMax / 2) {
+    } else if (this.#readPaused && !rests && held <= resumeAt) {
       this.#readPaused = false;
       this.#sink.resumeReading();
     }
@@ -332,6 +373,7 @@ export class Session {
   // `patienceMs`: how long the status may take to leave.
   #end(status: CallStatus | undefined, patienceMs: number): void {
     if (this.#state === 'ended') return;
+    this.#waiting.leaveAfter(this.#limits.keptMs);
     this.#release();
     this.#watch(patienceMs);
     this.#sink.end(status);
@@ -342,6 +384,7 @@ export class Session {
     this.#ready = [];
     this.#slices.clear();
     clearTimeout(this.#restTimer);
+    clearTimeout(this.#leaveTimer);
     this.#deps.unread?.set(this, 0);
     clearTimeout(this.#ageTimer);
     this.#unwatch();

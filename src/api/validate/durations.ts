@@ -18,6 +18,9 @@ export interface DurationRange {
 /** A lease, or the time in which a rate's count comes back. */
 export const SECOND_TO_DAY: DurationRange = { minMs: 1_000, maxMs: DAY_MS, stepMs: 1, range: '1 s to 24 h' };
 
+/** How long a Reserve may wait. */
+export const WAIT_RANGE: DurationRange = { ...SECOND_TO_DAY, minMs: 0, range: '0 s to 24 h' };
+
 /** The length of a rolling window. */
 export const ROLLING_RANGE: DurationRange = {
   minMs: 1_000,

@@ -70,6 +70,7 @@ const STATES: ReadonlyMap<number, ReservationState> = new Map([
   [StateValue.SETTLED, 'SETTLED'],
   [StateValue.RELEASED, 'RELEASED'],
   [StateValue.EXPIRED, 'EXPIRED'],
+  [StateValue.QUEUED, 'QUEUED'],
 ]);
 
 // 0 is UNSPECIFIED in every enum: not said.

@@ -1,6 +1,7 @@
 // Requests that list as queries on the read models.
 import type { ListBudgetsRequest } from '../../gen/budgetd/v1/budget_pb.ts';
-import type { ListReservationsRequest } from '../../gen/budgetd/v1/reservation_pb.ts';
+import type { ListQueueRequest, ListReservationsRequest } from '../../gen/budgetd/v1/reservation_pb.ts';
+import type { GetQueue } from '../../kernel/command.ts';
 import { type BudgetPath, parsePath, parseReservationId, publicReservationId, treeOf } from '../../kernel/names.ts';
 import type { ListBudgetsQuery, ListReservationsQuery } from '../../store/reads.ts';
 import { type ApiRefusal, invalidFields } from '../api-refusal.ts';
@@ -77,4 +78,13 @@ export function listReservationsQuery(
   if (problems.length > 0) return invalidFields(problems);
   const query = { treeId, budget, state, holder: holder === '' ? undefined : holder, after, countMax };
   return { query, digest };
+}
+
+/** A ListQueue as a command: the queue is in no table of readers. */
+export function getQueueCommand(request: ListQueueRequest, actor: string): GetQueue | ApiRefusal {
+  const problems: Problems = [];
+  const budget = checkPath(problems, 'budget', request.budget);
+  const countMax = checkPageSize(problems, request.pageSize);
+  if (problems.length > 0) return invalidFields(problems);
+  return { kind: 'GetQueue', treeId: treeOf(budget), actor, key: undefined, personal: undefined, budget, countMax };
 }

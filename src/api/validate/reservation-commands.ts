@@ -15,7 +15,7 @@ import { commandKey, frameText, frameValue } from '../command-key.ts';
 import { personalFields } from '../personal-fields.ts';
 import { checkAlso, frameAlso } from './also.ts';
 import { checkAlternatives, frameAlternatives } from './alternatives.ts';
-import { frameDuration } from './durations.ts';
+import { checkDuration, frameDuration, WAIT_RANGE } from './durations.ts';
 import { checkOutcome, checkPriority } from './enums.ts';
 import { checkLabels } from './labels.ts';
 import { checkTtl } from './lease.ts';
@@ -57,6 +57,8 @@ export function reserveCommand(request: ReserveRequest, origin: CommandOrigin): 
   const toolCalls = checkUse(problems, 'tool_calls', request.toolCalls);
   const priority = checkPriority(problems, 'priority', request.priority);
   const alternatives = checkAlternatives(problems, 'alternatives', request.alternatives, request.maxMicros);
+  const { maxWait } = request;
+  const waitMs = maxWait === undefined ? 0 : checkDuration(problems, 'max_wait', maxWait, WAIT_RANGE);
   const holder = checkText(problems, 'holder', request.holder);
   const actingFor = checkText(problems, 'acting_for', request.actingFor);
   const labels = checkLabels(problems, 'labels', request.labels);
@@ -71,7 +73,8 @@ export function reserveCommand(request: ReserveRequest, origin: CommandOrigin): 
     frameValue('tokens', request.tokens) +
     frameValue('tool_calls', request.toolCalls) +
     frameValue('priority', request.priority === 0 ? undefined : request.priority) +
-    frameAlternatives(alternatives);
+    frameAlternatives(alternatives) +
+    frameDuration('max_wait', maxWait);
   return {
     kind: 'Reserve',
     treeId: treeOf(budget),
@@ -88,6 +91,7 @@ export function reserveCommand(request: ReserveRequest, origin: CommandOrigin): 
     toolCalls,
     priority,
     alternatives,
+    waitMs,
     holder,
     dryRun,
   };

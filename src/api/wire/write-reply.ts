@@ -7,6 +7,7 @@ import { publicReservationId } from '../../kernel/names.ts';
 import type { Shadow } from '../../kernel/reservation.ts';
 import { OUTCOMES } from '../encode/reservation-message.ts';
 import { MODES, PRIORITIES } from '../encode/terms-message.ts';
+import { waitingOf } from '../encode/waiting.ts';
 import type { ReverseWriter } from './reverse-writer.ts';
 
 const MS_PER_SECOND = 1_000;
@@ -47,10 +48,21 @@ const RESERVATION = {
   priority: varint(24),
   alternative: bytes(25),
   shadow: bytes(26),
+  waiting: bytes(27),
 };
 
 /** Field numbers of Shadow. */
 const SHADOW = { mode: varint(1), reason: bytes(2), budget: bytes(3) };
+
+/** Field numbers of Waiting. */
+const WAITING = {
+  queueTime: bytes(1),
+  waitUntil: bytes(2),
+  reason: bytes(3),
+  budget: bytes(4),
+  limit: bytes(5),
+  aheadCount: varint(6),
+};
 
 /** Field numbers of Availability. */
 const AVAILABILITY = { availableMicros: varint(1), budget: bytes(2), limit: bytes(3), unit: bytes(4) };
@@ -69,8 +81,10 @@ export function writeReply(writer: ReverseWriter, answer: ReservationAnswer): vo
   writer.close(REPLY.reservation, middle);
 }
 
-function writeReservation(writer: ReverseWriter, { treeId, reservation, dryRun }: ReservationAnswer): void {
+function writeReservation(writer: ReverseWriter, answer: ReservationAnswer): void {
+  const { treeId, reservation, dryRun } = answer;
   const { figures } = reservation;
+  if (reservation.queued !== undefined) writeWaiting(writer, answer);
   if (reservation.shadow !== undefined) writeShadow(writer, reservation.shadow);
   writer.text(RESERVATION.alternative, reservation.alternative);
   writer.number(RESERVATION.priority, PRIORITIES[reservation.priority]);
@@ -88,7 +102,7 @@ function writeReservation(writer: ReverseWriter, { treeId, reservation, dryRun }
   if (figures.state === 'ACTIVE') {
     writeInstant(writer, RESERVATION.renewAfter, figures.expireMs - Math.floor(figures.ttlMs / 2));
   }
-  writeInstant(writer, RESERVATION.expireTime, figures.expireMs);
+  if (reservation.queued === undefined) writeInstant(writer, RESERVATION.expireTime, figures.expireMs);
   writeInstant(writer, RESERVATION.createTime, reservation.createMs);
   writer.micros(RESERVATION.overrunMicros, figures.overrunMicros);
   writer.micros(RESERVATION.releasedMicros, figures.releasedMicros);
@@ -107,6 +121,19 @@ function writeShadow(writer: ReverseWriter, { mode, reason, budget }: Shadow): v
   writer.text(SHADOW.reason, reason);
   writer.number(SHADOW.mode, MODES[mode]);
   writer.close(RESERVATION.shadow, end);
+}
+
+function writeWaiting(writer: ReverseWriter, { reservation, standing }: ReservationAnswer): void {
+  const waiting = waitingOf(reservation, standing);
+  if (waiting === undefined) return;
+  const end = writer.length;
+  if (waiting.aheadCount !== undefined) writer.microsSet(WAITING.aheadCount, BigInt(waiting.aheadCount));
+  writer.text(WAITING.limit, waiting.limit);
+  writer.text(WAITING.budget, waiting.budget);
+  writer.text(WAITING.reason, waiting.reason);
+  writeInstant(writer, WAITING.waitUntil, waiting.untilMs);
+  writeInstant(writer, WAITING.queueTime, waiting.queueMs);
+  writer.close(RESERVATION.waiting, end);
 }
 
 // A map's entry has its key and its value, empty or not.

@@ -5,7 +5,7 @@ import { EXIT } from './exit-code.ts';
 import { joinForShell } from './shell-words.ts';
 
 /** Refusals that judged nothing about money: the same key may try again. */
-const NOT_REMEMBERED: ReadonlySet<string> = new Set(['BUDGET_SUSPENDED']);
+const NOT_REMEMBERED: ReadonlySet<string> = new Set(['BUDGET_SUSPENDED', 'NOT_ACTIVE']);
 
 /** Refusals that leave no doubt that nothing was done, and that repeating does not cure. */
 const NOT_REPEATED: ReadonlySet<string> = new Set([
@@ -23,6 +23,10 @@ const REMAKE = 'It has ended: reserve anew.';
 /** Advice that is the same whatever the details. */
 const ADVICE: Readonly<Record<string, string>> = {
   RATE_LIMITED: 'Too much in a short time: wait, or change the rate (budgetctl update --rate).',
+  QUEUE_TIMEOUT:
+    'No room came in time: wait longer (--max-wait), or see who waits and who holds what (budgetctl queue, top).',
+  QUEUE_FULL: 'As many wait as may: come back later, or see who waits (budgetctl queue).',
+  NOT_ACTIVE: 'It waits for room and holds nothing yet: release takes it out of the queue.',
   FAN_OUT_LIMIT: 'Too many open budgets below: close what is done (budgetctl close), or update --max-children.',
   DEPTH_LIMIT: 'Budgets may not be that deep here: use one further up, or update --max-depth.',
   WINDOW_CLOSED: 'Outside the time of a range limit nothing is granted: see budgetctl get for its bounds.',

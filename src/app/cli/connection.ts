@@ -46,6 +46,8 @@ export interface Connection {
   call<Input extends DescMessage, Output extends DescMessage>(
     method: UnaryMethod<Input, Output>,
     request: MessageInitShape<Input>,
+    /** How much longer than others it may take. */
+    waitMs?: number,
   ): Promise<MessageShape<Output>>;
   /** Calls a method that answers with a stream, which has no deadline. Throws CallError where it ends with another status than OK. */
   stream<Input extends DescMessage, Output extends DescMessage>(
@@ -69,10 +71,11 @@ export function connect(options: ConnectionOptions): Connection {
     serialize: (request: Request) => Buffer,
     deserialize: (bytes: Buffer) => Response,
     request: Request,
+    waitMs = 0,
   ): Promise<Response> =>
     new Promise((resolve, reject) => {
       const fail = (error: ServiceError): void => reject(callError(error, path));
-      const deadline = Date.now() + options.deadlineMs;
+      const deadline = Date.now() + options.deadlineMs + waitMs;
       client.makeUnaryRequest(path, serialize, deserialize, request, metadata, { deadline }, (error, response) => {
         if (error !== null) fail(error);
         else if (response === undefined) reject(new TypeError(`${path} answered OK without a message`));
@@ -81,12 +84,13 @@ export function connect(options: ConnectionOptions): Connection {
     });
   return {
     server: options.server,
-    call: (method, request) =>
+    call: (method, request, waitMs) =>
       callPath(
         `/${method.parent.typeName}/${method.name}`,
         (message: MessageShape<typeof method.input>) => asBuffer(toBinary(method.input, message)),
         (bytes) => fromBinary(method.output, bytes),
         create(method.input, request),
+        waitMs,
       ),
     async *stream(method, request) {
       const call = client.makeServerStreamRequest(

@@ -7,6 +7,8 @@ import { printable } from './printable-text.ts';
 import type { Terminal, Tone } from './terminal.ts';
 
 const WORDS: Readonly<Record<number, string>> = {
+  [EventKind.RESERVATION_QUEUED]: 'queued',
+  [EventKind.RESERVATION_LEFT_QUEUE]: 'left queue',
   [EventKind.RESERVATION_GRANTED]: 'granted',
   [EventKind.RESERVATION_EXTENDED]: 'extended',
   [EventKind.RESERVATION_RENEWED]: 'renewed',
@@ -31,7 +33,7 @@ const TONES: Readonly<Record<number, Tone>> = {
 };
 
 /** The longest word of a kind. */
-const WORD_WIDTH = 9;
+const WORD_WIDTH = 10;
 
 /** Draws an event. */
 export function drawEvent(event: Event, terminal: Terminal): string {
@@ -48,7 +50,7 @@ export function drawEvent(event: Event, terminal: Terminal): string {
 function detailsOf({ kind, subject, reason, addMicros }: Event): string {
   switch (subject.case) {
     case 'reservation':
-      return reservationDetails(kind, subject.value);
+      return reservationDetails(kind, subject.value, reason);
     case 'alert':
       return alertDetails(subject.value);
     case 'definition':
@@ -59,8 +61,8 @@ function detailsOf({ kind, subject, reason, addMicros }: Event): string {
   }
 }
 
-function reservationDetails(kind: EventKind, reservation: Reservation): string {
-  const { shadow, unit } = reservation;
+function reservationDetails(kind: EventKind, reservation: Reservation, reason: string): string {
+  const { shadow, unit, waiting } = reservation;
   if (kind === EventKind.WARNING) {
     return `${reservation.reservationId}: ${shadow?.reason ?? ''} by ${shadow?.budget ?? ''} if it were enforced`;
   }
@@ -70,6 +72,8 @@ function reservationDetails(kind: EventKind, reservation: Reservation): string {
     reservation.reservationId,
     ...(reservation.holder === '' ? [] : [`for ${reservation.holder}`]),
     ...(reservation.alternative === '' ? [] : [`as ${reservation.alternative}`]),
+    ...(waiting === undefined ? [] : [`asks ${formatAmount(reservation.requestedMicros, unit)}`, waiting.reason]),
+    ...(reason === '' ? [] : [reason]),
     ...ifAny('held', reservation.heldMicros),
     ...ifAny('settled', reservation.settledMicros),
     ...ifAny('released', reservation.releasedMicros),

@@ -140,6 +140,11 @@ export function grantFacts({ priority, alternative, shadow }: Reservation): Fact
   ];
 }
 
+/** A class of urgency by its word. */
+export function priorityWord(priority: Priority): string {
+  return wordOf(PRIORITIES, priority);
+}
+
 function wordOf(words: Readonly<Record<string, number>>, value: number): string {
   return Object.entries(words).find(([, each]) => each === value)?.[0] ?? `number ${value}`;
 }

@@ -20,7 +20,7 @@ export const EXIT_CODE_HELP = `Exit codes:
   1  unexpected: a fault of the service or of this program; verify found differences
   2  usage: the command line is wrong, the service found a field invalid, or verify has no database to read
   3  no room now: no money (BUDGET_EXHAUSTED, CAPACITY_HELD), a rate, a slot or a child too many (RATE_LIMITED,
-     CONCURRENCY_LIMIT, FAN_OUT_LIMIT)
+     CONCURRENCY_LIMIT, FAN_OUT_LIMIT), or none in time (QUEUE_TIMEOUT, QUEUE_FULL)
   4  refused for any other reason (EXCEEDS_LIMIT, BUDGET_CLOSED, LEASE_EXPIRED, FORBIDDEN, ETAG_MISMATCH ...)
   5  not found
   6  unavailable, overloaded, timed out or lost a race: try again with the same --key; status found the service unwell`;

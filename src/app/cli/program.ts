@@ -11,6 +11,7 @@ import { EXIT, EXIT_CODE_HELP, type ExitCode } from './exit-code.ts';
 import { addListCommands } from './list-commands.ts';
 import { failureToJson, printFailure } from './print-failure.ts';
 import { printable } from './printable-text.ts';
+import { addQueueCommand } from './queue-command.ts';
 import { addRepairCommands } from './repair-commands.ts';
 import { addReservationCommands } from './reservation-commands.ts';
 import { serverOption, timeoutOption, tokenOption } from './server-options.ts';
@@ -83,6 +84,7 @@ function createProgram(context: CommandContext): Command {
   addSteerCommands(program, context);
   addReservationCommands(program, context);
   addListCommands(program, context);
+  addQueueCommand(program, context);
   addWatchCommand(program, context);
   addAdviseCommand(program, context);
   addStatusCommand(program, context);

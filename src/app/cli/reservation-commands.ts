@@ -13,7 +13,7 @@ import {
 } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { type Amount, parseAmount } from './amount.ts';
 import { readUnit } from './budget-commands.ts';
-import { durationFromMs } from './duration.ts';
+import { durationFromMs, parseDurationMs } from './duration.ts';
 import { PRIORITIES } from './enforcement.ts';
 import {
   amountArgument,
@@ -46,6 +46,7 @@ interface ReserveOptions {
   readonly toolCalls?: bigint;
   readonly priority?: keyof typeof PRIORITIES;
   readonly alternative?: readonly TypedAlternative[];
+  readonly maxWait?: number;
   readonly holder?: string;
   readonly actingFor?: string;
   readonly label?: Readonly<Record<string, string>>;
@@ -106,6 +107,11 @@ function addReserve(program: Command, context: CommandContext): void {
         'a cheaper way, granted where there is no money and the budget degrades; may be given several times',
       ).argParser(parseAlternative),
     )
+    .addOption(
+      new Option('--max-wait <time>', 'wait so long for room instead of being refused, up to 24h').argParser(
+        parseDurationMs,
+      ),
+    )
     .option('--holder <text>', 'who does the work')
     .option('--acting-for <text>', 'for whom it is done')
     .addOption(labelOption())
@@ -119,6 +125,7 @@ function addReserve(program: Command, context: CommandContext): void {
     'reserve acme/triage 0.25 USD --ttl 5m --holder worker-7',
     'reserve acme/triage/run-42 0.25 --also acme/people/maya --also acme/models/big --tokens 4000',
     'reserve acme/triage 0.60 --priority interactive --alternative small-model=0.08 --alternative tiny-model=0.02',
+    'reserve acme/triage 0.25 --max-wait 30s --priority critical',
     'reserve acme 10 --min 2 --dry-run',
   );
 }
@@ -145,13 +152,14 @@ async function reserve(
     ...(options.toolCalls === undefined ? {} : { toolCalls: options.toolCalls }),
     ...(options.priority === undefined ? {} : { priority: PRIORITIES[options.priority] }),
     alternatives: alternatives.map(({ label, amount }) => ({ label, maxMicros: amount.micros })),
+    ...(options.maxWait === undefined ? {} : { maxWait: durationFromMs(options.maxWait) }),
     holder: options.holder ?? '',
     actingFor: options.actingFor ?? '',
     labels: { ...options.label },
     validateOnly: isDryRun,
   };
   const repeatOptions = isDryRun ? [] : ['--key', key];
-  const reply = await session.change(ReservationService.method.reserve, request, repeatOptions);
+  const reply = await session.change(ReservationService.method.reserve, request, repeatOptions, options.maxWait);
   session.show(ReserveResponseSchema, reply, () => drawReply(reply, session));
 }
 

@@ -47,6 +47,8 @@ export interface Session {
     method: UnaryMethod<Input, Output>,
     request: MessageInitShape<Input>,
     repeatOptions: readonly string[],
+    /** How much longer than others it may take. */
+    waitMs?: number,
   ): Promise<MessageShape<Output>>;
 }
 
@@ -67,9 +69,9 @@ export async function withSession(
       isJson,
       nowMs,
       show: (schema, reply, draw) => terminal.out(isJson ? messageToJson(schema, reply) : draw()),
-      change: async (method, request, repeatOptions) => {
+      change: async (method, request, repeatOptions, waitMs) => {
         try {
-          return await connection.call(method, request);
+          return await connection.call(method, request, waitMs);
         } catch (error) {
           if (error instanceof CallError) {
             throw new CallError(error.failure, error.server, error.method, repeatOptions);

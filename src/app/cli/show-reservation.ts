@@ -1,9 +1,9 @@
 // One reservation for people, and tables of many. Its own file because every command on reservations ends with it.
 import type { Availability } from '../../gen/budgetd/v1/limit_pb.ts';
-import { Outcome, type Reservation, ReservationState } from '../../gen/budgetd/v1/reservation_pb.ts';
+import { Outcome, type Reservation, ReservationState, type Waiting } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { formatAmount, formatMicros } from './amount.ts';
 import { grantFacts } from './enforcement.ts';
-import { drawFacts, formatLabels } from './facts.ts';
+import { drawFacts, type Fact, formatLabels } from './facts.ts';
 import { formatDistance, formatInstant } from './instant.ts';
 import { formatAvailability } from './show-availability.ts';
 import { type Cell, type Column, drawTable } from './table.ts';
@@ -21,6 +21,7 @@ export const STATE_WORDS = {
   settled: ReservationState.SETTLED,
   released: ReservationState.RELEASED,
   expired: ReservationState.EXPIRED,
+  queued: ReservationState.QUEUED,
 } as const;
 
 /** Draws one reservation and what is available beside it. */
@@ -32,17 +33,17 @@ export function drawReservation(
   const amount = (micros: bigint): string => formatAmount(micros, reservation.unit);
   const ifAny = (micros: bigint, text: string): string | undefined => (micros > 0n ? amount(micros) + text : undefined);
   const isPartial = reservation.grantedMicros < reservation.requestedMicros;
+  const isWaiting = reservation.waiting !== undefined;
+  const asked = amount(reservation.requestedMicros);
   return drawFacts(
     [
       ['reservation', reservation.reservationId],
       ['budget', reservation.budget],
       ['also', reservation.also.join(' ')],
       ['state', stateOf(reservation)],
-      [
-        'granted',
-        amount(reservation.grantedMicros) + (isPartial ? ` of ${amount(reservation.requestedMicros)} asked` : ''),
-      ],
-      ['held', amount(reservation.heldMicros)],
+      ...(reservation.waiting === undefined ? [] : waitingFacts(reservation, reservation.waiting)),
+      ['granted', isWaiting ? undefined : amount(reservation.grantedMicros) + (isPartial ? ` of ${asked} asked` : '')],
+      ['held', isWaiting ? undefined : amount(reservation.heldMicros)],
       ['settled', ifAny(reservation.settledMicros, '')],
       ['released', ifAny(reservation.releasedMicros, '')],
       ['overrun', ifAny(reservation.overrunMicros, ' past the ceiling')],
@@ -59,6 +60,17 @@ export function drawReservation(
     ],
     terminal,
   );
+}
+
+function waitingFacts({ requestedMicros, unit }: Reservation, waiting: Waiting): Fact[] {
+  const at = waiting.limit === '' ? waiting.budget : `${waiting.budget} ${waiting.limit}`;
+  return [
+    ['asked', formatAmount(requestedMicros, unit)],
+    ['waits for', `${at} (${waiting.reason})`],
+    ['before it', waiting.aheadCount === undefined ? undefined : String(waiting.aheadCount)],
+    ['since', formatInstant(waiting.queueTime)],
+    ['until', formatInstant(waiting.waitUntil)],
+  ];
 }
 
 /** Draws a table of reservations; leases are measured from `nowMs`, the coordinator's clock. */

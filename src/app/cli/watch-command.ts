@@ -14,6 +14,8 @@ import { UsageError } from './usage-error.ts';
 const RESUME_PAUSE_MS = 1_000;
 
 const KINDS: Readonly<Record<string, EventKind>> = {
+  queued: EventKind.RESERVATION_QUEUED,
+  'left-queue': EventKind.RESERVATION_LEFT_QUEUE,
   granted: EventKind.RESERVATION_GRANTED,
   extended: EventKind.RESERVATION_EXTENDED,
   renewed: EventKind.RESERVATION_RENEWED,

@@ -12,8 +12,15 @@ export class UnknownReservationError extends Error {
   }
 }
 
+/** Where a call that is still out is found. */
+export interface WaitingPlace {
+  readonly budget: string;
+  readonly holder: string;
+}
+
 interface WaitingCall {
   readonly outcome: Promise<Outcome>;
+  readonly where: WaitingPlace;
   isAnswered: boolean;
 }
 
@@ -28,8 +35,8 @@ export class NamedAnswers {
   }
 
   /** Keeps a call that is still out. */
-  keepWaiting(name: string, outcome: Promise<Outcome>): void {
-    const call: WaitingCall = { outcome, isAnswered: false };
+  keepWaiting(name: string, where: WaitingPlace, outcome: Promise<Outcome>): void {
+    const call: WaitingCall = { outcome, where, isAnswered: false };
     const settle = (): void => {
       call.isAnswered = true;
     };
@@ -57,6 +64,11 @@ export class NamedAnswers {
     } finally {
       abort.abort();
     }
+  }
+
+  /** Where a call waits that is still out; undefined where the name stands for another. */
+  waitingAt(name: string): WaitingPlace | undefined {
+    return this.#waiting.get(name)?.where;
   }
 
   /** The reservation that the step with this `as` was answered with. */

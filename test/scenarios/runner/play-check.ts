@@ -27,7 +27,7 @@ export async function playCheck(step: WorldStepOf<'check'>, world: ScenarioWorld
     const field = `reservations.${name}`;
     mismatches.push(
       ...(await reading(field, async () => {
-        const reservationId = world.reservationId(name);
+        const reservationId = await world.reservationId(name);
         const { reservation } = await world.rpc.call(ReservationService.method.getReservation, { reservationId });
         world.leases.see(reservation);
         const found = judgeReservation(expect, reservation, world.nowMs);

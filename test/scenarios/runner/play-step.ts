@@ -64,8 +64,9 @@ async function playCall(step: CallStep, world: ScenarioWorld): Promise<readonly 
 
 async function playPending(step: CallStepOf<'reserve'>, world: ScenarioWorld): Promise<readonly Mismatch[]> {
   const { as: name = '', budget, waitMs = 0 } = step;
-  const call = world.send(step);
-  world.answers.keepWaiting(name, call);
+  const key = step.key?.kind === 'given' ? step.key.key : world.freshKey();
+  const call = world.send({ ...step, key: { kind: 'given', key } });
+  world.answers.keepWaiting(name, { budget, holder: key }, call);
   world.leases.expect({ atMs: world.nowMs + waitMs, budget });
   const outcome = await Promise.race([call, delay(PENDING_WATCH_MS)]);
   if (outcome === undefined) return [];

@@ -29,6 +29,8 @@ export interface RpcClient {
   call<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodUnary<Input, Output>,
     request: MessageInitShape<Input>,
+    /** How much longer than others it may take. */
+    waitMs?: number,
   ): Promise<MessageShape<Output>>;
   /** Sends one request and gives the answers as they come; ends the call where its reader stops. */
   stream<Input extends DescMessage, Output extends DescMessage>(
@@ -49,14 +51,14 @@ export function createRpcClient(grpcPort: number): RpcClient {
   const health = new Health(address, credentials.createInsecure());
 
   return {
-    call: (method, request) =>
+    call: (method, request, waitMs = 0) =>
       new Promise((resolve, reject) => {
         client.makeUnaryRequest(
           `/${method.parent.typeName}/${method.name}`,
           (message: MessageShape<typeof method.input>) => Buffer.from(toBinary(method.input, message)),
           (bytes: Buffer) => fromBinary(method.output, bytes),
           create(method.input, request),
-          { deadline: Date.now() + CALL_DEADLINE_MS },
+          { deadline: Date.now() + CALL_DEADLINE_MS + waitMs },
           (error: ServiceError | null, reply?: MessageShape<typeof method.output>) => {
             if (error !== null) reject(error);
             else if (reply === undefined) reject(new Error(`${method.name}: neither an answer nor an error`));

@@ -3,11 +3,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { runVerify } from '../../../src/app/verify.ts';
 import { BudgetService } from '../../../src/gen/budgetd/v1/budget_pb.ts';
+import { ReservationService, ReservationState } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
 import { createDatabase } from '../../support/postgres.ts';
 import { ServiceUnderTest } from '../../support/service-under-test.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 import { LeaseBook } from './lease-book.ts';
-import { NamedAnswers } from './named-answers.ts';
+import { NamedAnswers, type WaitingPlace } from './named-answers.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import type { Scenario } from './parse-scenarios.ts';
 import { createRpcClient, type RpcClient } from './rpc-client.ts';
@@ -88,8 +89,16 @@ export class ScenarioWorld implements CallWorld {
     return `fresh-${this.#keyCount}`;
   }
 
-  reservationId(name: string): string {
-    return this.answers.reservationId(name);
+  async reservationId(name: string): Promise<string> {
+    const where = this.answers.waitingAt(name);
+    return (where && (await this.#waitingId(where))) ?? this.answers.reservationId(name);
+  }
+
+  // Nobody has been told the id of what waits, so it is looked for as a person would.
+  async #waitingId(where: WaitingPlace): Promise<string | undefined> {
+    const request = { ...where, state: ReservationState.QUEUED };
+    const { reservations } = await this.#rpc.call(ReservationService.method.listReservations, request);
+    return reservations.at(-1)?.reservationId;
   }
 
   /** Sends the call of a step once, and takes note of the lease that its answer shows. */

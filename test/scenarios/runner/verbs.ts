@@ -1,6 +1,5 @@
 // The one place that maps the format's verbs and fields to the contract's calls. What the contract does not have yet is
-// named here too, and fails the scenario that needs it: taking a new field in means moving it from `unsupported` into
-// its request.
+// named here too, and fails the scenario that needs it.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Duration, durationFromMs } from '@bufbuild/protobuf/wkt';
 import { type Budget, BudgetSchema, BudgetService } from '../../../src/gen/budgetd/v1/budget_pb.ts';
@@ -21,8 +20,8 @@ export interface CallWorld {
   readonly rpc: RpcClient;
   /** A key that this scenario has not sent yet. */
   freshKey(): string;
-  /** The id behind an `as`. Throws UnknownReservationError where that step was given none. */
-  reservationId(name: string): string;
+  /** The id behind an `as`. Rejects with UnknownReservationError where that step was given none. */
+  reservationId(name: string): Promise<string>;
 }
 
 /** Sends the call of a step. Rejects with the call's status where it is refused. */
@@ -34,11 +33,10 @@ export async function sendCall(step: CallStep, world: CallWorld): Promise<Reply>
 
 const CALLS: { readonly [Verb in CallVerb]: (step: CallStepOf<Verb>, world: CallWorld) => Promise<Reply> } = {
   reserve: async (step, world) => {
-    const { waitMs: wait } = step;
-    unsupported('reserve', { wait });
-    return await world.rpc.call(ReservationService.method.reserve, {
+    const key = keyOf(step, world);
+    const request = {
       budget: step.budget,
-      ...keyOf(step, world),
+      ...key,
       ...given('maxMicros', step.maxMicros),
       ...given('minMicros', step.minMicros),
       ...given('ttl', duration(step.ttlMs)),
@@ -47,19 +45,24 @@ const CALLS: { readonly [Verb in CallVerb]: (step: CallStepOf<Verb>, world: Call
       ...given('also', step.also && [...step.also]),
       ...given('priority', step.priority === undefined ? undefined : priorityOf(step.priority)),
       ...given('alternatives', step.alternatives && [...step.alternatives]),
+      ...given('maxWait', duration(step.waitMs)),
+      // One that waits is found by it; a repeat of the key has the same.
+      ...given('holder', step.waitMs === undefined ? undefined : key.idempotencyKey),
       validateOnly: step.dryRun ?? false,
-    });
+    };
+    // The deadline of the call would shorten the wait.
+    return await world.rpc.call(ReservationService.method.reserve, request, step.waitMs);
   },
   extend: async (step, world) =>
     await world.rpc.call(ReservationService.method.extend, {
-      ...targetOf(step, world),
+      ...(await targetOf(step, world)),
       ...given('addMicros', step.addMicros),
       ...given('minMicros', step.minMicros),
     }),
   settle: async (step, world) => {
     const actual = step.actualMicros;
     return await world.rpc.call(ReservationService.method.settle, {
-      ...targetOf(step, world),
+      ...(await targetOf(step, world)),
       ...(actual === undefined ? {} : { cost: { case: 'actualMicros', value: actual } }),
       ...(step.usageUnknown === true ? { cost: { case: 'usageUnknown', value: {} } } : {}),
       keepOpen: step.keepOpen ?? false,
@@ -67,10 +70,10 @@ const CALLS: { readonly [Verb in CallVerb]: (step: CallStepOf<Verb>, world: Call
       ...given('confirmAmount', step.confirm),
     });
   },
-  release: async (step, world) => await world.rpc.call(ReservationService.method.release, targetOf(step, world)),
+  release: async (step, world) => await world.rpc.call(ReservationService.method.release, await targetOf(step, world)),
   renew: async (step, world) =>
     await world.rpc.call(ReservationService.method.renew, {
-      ...targetOf(step, world),
+      ...(await targetOf(step, world)),
       ...given('ttl', duration(step.ttlMs)),
       started: step.started ?? false,
     }),
@@ -164,8 +167,8 @@ function keyOf(step: { readonly key: KeyChoice | undefined }, world: CallWorld):
   }
 }
 
-function targetOf(step: { readonly reservation: string; readonly key: KeyChoice | undefined }, world: CallWorld) {
-  return { reservationId: world.reservationId(step.reservation), ...keyOf(step, world) };
+async function targetOf(step: { readonly reservation: string; readonly key: KeyChoice | undefined }, world: CallWorld) {
+  return { reservationId: await world.reservationId(step.reservation), ...keyOf(step, world) };
 }
 
 function budgetOf(step: { readonly budget: string; readonly key: KeyChoice | undefined }, world: CallWorld) {
@@ -182,10 +185,4 @@ function whole(count: number | undefined): bigint | undefined {
 
 function given<Name extends string, T>(name: Name, value: T | undefined): { [Key in Name]?: T } {
   return (value === undefined ? {} : { [name]: value }) as { [Key in Name]?: T };
-}
-
-function unsupported(verb: string, fields: Readonly<Record<string, unknown>>): void {
-  for (const [field, value] of Object.entries(fields)) {
-    if (value !== undefined) throw new NotSupportedError(`${verb}.${field}`);
-  }
 }

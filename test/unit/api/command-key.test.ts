@@ -68,6 +68,7 @@ describe('the key of a Reserve', () => {
     ['tool calls of 0', { toolCalls: 0n }],
     ['priority set to its default', { priority: 2 }],
     ['alternatives', { alternatives: [{ label: 'a', maxMicros: 0n }] }],
+    ['wait of nothing', { maxWait: { seconds: 0n } }],
   ])('has another fingerprint for another %s', (_, changes) => {
     expect(reserveKey(changes).digest).toBe(base.digest);
     expect(reserveKey(changes).fingerprint).not.toBe(base.fingerprint);

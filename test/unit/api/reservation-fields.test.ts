@@ -2,7 +2,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import { isRefusal } from '../../../src/api/api-refusal.ts';
-import { listReservationsQuery } from '../../../src/api/validate/list-queries.ts';
+import { getQueueCommand, listReservationsQuery } from '../../../src/api/validate/list-queries.ts';
 import {
   extendCommand,
   getReservationCommand,
@@ -14,6 +14,7 @@ import {
 import {
   ExtendRequestSchema,
   GetReservationRequestSchema,
+  ListQueueRequestSchema,
   ListReservationsRequestSchema,
   ReleaseRequestSchema,
   RenewRequestSchema,
@@ -92,6 +93,7 @@ describe('Reserve', () => {
     ...each<Init>('max_micros', 'maxMicros', [undefined, ...badMicros]),
     ...each<Init>('min_micros', 'minMicros', [101n, ...badMicros]),
     ...each<Init>('ttl', 'ttl', badTtls),
+    ...each<Init>('max_wait', 'maxWait', badTtls.slice(2)),
     ...each<Init>('also[0]', 'also', [...badPaths.map((path) => [path]), ['other/x'], ['acme/run-1']]),
     ...each<Init>('also[1]', 'also', [
       ['acme/a', 'acme/a'],
@@ -170,7 +172,15 @@ describe('Reserve', () => {
   });
 
   it('fills in defaults', () => {
-    expect(check({})).toMatchObject({ minMicros: 100n, ttlMs: undefined, dryRun: false, personal: undefined });
+    expect(check({})).toMatchObject({
+      minMicros: 100n,
+      ttlMs: undefined,
+      dryRun: false,
+      personal: undefined,
+      waitMs: 0,
+    });
+    expect(check({ maxWait: { nanos: 1_000_000 } })).toMatchObject({ waitMs: 1 });
+    expect(check({ maxWait: { seconds: 86_400n } })).toMatchObject({ waitMs: 86_400_000 });
     expect(check({})).toMatchObject({ also: [], tokens: 0, toolCalls: 0, priority: 'normal', alternatives: [] });
   });
 
@@ -275,11 +285,34 @@ describe('ListReservations', () => {
     listReservationsQuery(create(ListReservationsRequestSchema, { budget: 'acme', ...changes } as Init));
   it.each([
     ...each<Init>('budget', 'budget', badPaths),
-    ...each<Init>('state', 'state', [5, -1]),
+    ...each<Init>('state', 'state', [6, -1]),
     ...each<Init>('holder', 'holder', badTexts),
     ...each<Init>('page_size', 'pageSize', [-1, 1_001]),
     ...each<Init>('page_token', 'pageToken', ['x', 'AAAA', '\n', 'a'.repeat(500)]),
   ])('names %s, case %#', (field, changes) => {
     expect(refusedFields(check(changes))).toEqual([field]);
+  });
+});
+
+describe('ListQueue', () => {
+  type Init = MessageInitShape<typeof ListQueueRequestSchema>;
+  const check = (changes: Init) =>
+    getQueueCommand(create(ListQueueRequestSchema, { budget: 'acme', ...changes } as Init), 'tester');
+  it.each([...each<Init>('budget', 'budget', badPaths), ...each<Init>('page_size', 'pageSize', [-1, 1_001])])(
+    'names %s, case %#',
+    (field, changes) => {
+      expect(refusedFields(check(changes))).toEqual([field]);
+    },
+  );
+
+  it('shows 100 where it is not said how many', () => {
+    expect(check({})).toMatchObject({
+      kind: 'GetQueue',
+      treeId: 'acme',
+      budget: 'acme',
+      countMax: 100,
+      key: undefined,
+    });
+    expect(check({ pageSize: 1_000 })).toMatchObject({ countMax: 1_000 });
   });
 });

@@ -1,96 +1,14 @@
 // A Session over a transport made of arrays: who is answered, in which frame, and when it stops reading.
-import { setImmediate as nextImmediate } from 'node:timers/promises';
-import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { ANONYMOUS } from '../../../src/api/auth/actor.ts';
-import type { CallStatus } from '../../../src/api/errors/call-status.ts';
-import { createServices } from '../../../src/api/services/create-services.ts';
 import { FRAME_BYTES_MAX } from '../../../src/api/session/result-frame.ts';
-import type { SessionSink } from '../../../src/api/session/session.ts';
-import {
-  type SessionCommandSchema,
-  SessionRequestSchema,
-  SessionResponseSchema,
-  type SessionResult,
-} from '../../../src/gen/budgetd/v1/reservation_pb.ts';
-import type { Answer } from '../../../src/kernel/answer.ts';
-import type { Command } from '../../../src/kernel/command.ts';
-import { FakeCoordinator, FakeReads, succeed } from '../../support/fake-coordinator.ts';
+import { type CommandInit, hold, nextTurn, open } from '../../support/fake-session.ts';
 
 const ID = 'acme:06fk2xw8q40000000001';
-type CommandInit = MessageInitShape<typeof SessionCommandSchema>;
 
 const reserve = (commandId: bigint, key = `k${commandId}`): CommandInit => ({
   commandId,
   command: { case: 'reserve', value: { budget: 'acme', idempotencyKey: key, maxMicros: 5n } },
 });
-
-// In the first turn answers become known, in the second their frame has been written.
-async function nextTurn(): Promise<void> {
-  await nextImmediate();
-  await nextImmediate();
-}
-
-/** A transport that keeps what it is given; `accepts` is what write answers. */
-class FakeSink implements SessionSink {
-  readonly frames: SessionResult[][] = [];
-  readonly sizes: number[] = [];
-  accepts = true;
-  reading = true;
-  ended: { readonly status: CallStatus | undefined } | undefined;
-  isCut = false;
-
-  write(frame: Buffer): boolean {
-    if (this.ended !== undefined) throw new Error('written after the end');
-    this.frames.push(fromBinary(SessionResponseSchema, frame).results);
-    this.sizes.push(frame.length);
-    return this.accepts;
-  }
-
-  end(status: CallStatus | undefined): void {
-    if (this.ended !== undefined) throw new Error('ended twice');
-    this.ended = { status };
-  }
-
-  cut(): void {
-    if (this.ended === undefined) throw new Error('cut before the end');
-    this.isCut = true;
-  }
-
-  pauseReading(): void {
-    this.reading = false;
-  }
-
-  resumeReading(): void {
-    this.reading = true;
-  }
-
-  get results(): SessionResult[] {
-    return this.frames.flat();
-  }
-}
-
-function open(limits = {}) {
-  const coordinator = new FakeCoordinator();
-  const faults: object[] = [];
-  const log = { error: (fields: object) => faults.push(fields), warn: () => undefined };
-  const services = createServices({ coordinator, reads: new FakeReads(), log, version: '0', databaseKind: 'external' });
-  const sink = new FakeSink();
-  const bounds = { commandsMax: 8_192, ageMs: 3_600_000, stallMs: 3_600_000, restMs: 100, flushMs: 1_000, ...limits };
-  const session = services.openSession(ANONYMOUS, sink, bounds);
-  const receive = (...commands: CommandInit[]) => session.receive(create(SessionRequestSchema, { commands }));
-  return { coordinator, faults, sink, session, receive };
-}
-
-/** Makes the coordinator wait; each resolver answers one command in the order submitted. */
-function hold(coordinator: FakeCoordinator): (() => void)[] {
-  const answers: (() => void)[] = [];
-  coordinator.answer = (command: Command) =>
-    new Promise<Answer>((resolve) => {
-      answers.push(() => resolve(succeed(command)));
-    });
-  return answers;
-}
 
 afterEach(() => {
   vi.useRealTimers();

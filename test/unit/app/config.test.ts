@@ -51,6 +51,17 @@ describe('settings that nobody reads', () => {
 it.each([
   ['BUDGETD_GRACE', 'at most 1h'],
   ['BUDGETD_SHUTDOWN_GRACE', 'at most 10m'],
+  ['BUDGETD_QUEUE_AGE', 'at least 1s and at most 24h'],
 ])('%s says its bound as the README does', (name, bound) => {
   expect(problemsOf({ [name]: '2d' })).toEqual([`${name}=2d must be a duration such as 5s, ${bound}`]);
+});
+
+it('reads how requests wait', () => {
+  expect(loadConfig({})).toMatchObject({ queueAgeMs: 60_000, queueCountMax: 10_000 });
+  const env = { BUDGETD_QUEUE_AGE: '1s', BUDGETD_QUEUE_MAX: '0' };
+  expect(loadConfig(env)).toMatchObject({ queueAgeMs: 1_000, queueCountMax: 0 });
+  expect(problemsOf({ BUDGETD_QUEUE_AGE: '999ms' })).toHaveLength(1);
+  expect(problemsOf({ BUDGETD_QUEUE_MAX: '100001' })).toEqual([
+    'BUDGETD_QUEUE_MAX=100001 must be a whole number, 0 to 100000',
+  ]);
 });

@@ -37,7 +37,7 @@ function recordingWorld(): { world: CallWorld; sent: Sent[] } {
     health: () => Promise.resolve('SERVING'),
     close: () => undefined,
   };
-  return { world: { rpc, freshKey: () => 'fresh', reservationId: (name) => `id of ${name}` }, sent };
+  return { world: { rpc, freshKey: () => 'fresh', reservationId: async (name) => `id of ${name}` }, sent };
 }
 
 function firstScenario(budget: string, ...steps: readonly string[]) {
@@ -241,9 +241,14 @@ describe('requests', () => {
   });
 });
 
+test('a wait is sent as long as it is, with a holder by which it is found', async () => {
+  expect(await requestOf('{do: reserve, budget: s, max: 1, key: k, wait: 90s}')).toMatchObject([
+    { request: { idempotencyKey: 'k', holder: 'k', maxWait: durationFromMs(90_000) } },
+  ]);
+});
+
 describe('what the contract lacks', () => {
   test.each([
-    ['reserve.wait', '{do: reserve, budget: s, max: 1, wait: 1s}'],
     ['budget.on_exhaustion: park', '{do: create_budget, name: t, on_exhaustion: park}'],
     ['budget.approval_above', '{do: create_budget, name: t, child_template: {child_template: {approval_above: 1}}}'],
     ['approve', `{do: approve, reservation: A}`],

@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file budgetd/v1/reservation.proto.
  */
 export const file_budgetd_v1_reservation: GenFile = /*@__PURE__*/
-  fileDesc("ChxidWRnZXRkL3YxL3Jlc2VydmF0aW9uLnByb3RvEgpidWRnZXRkLnYxIqgGCgtSZXNlcnZhdGlvbhIWCg5yZXNlcnZhdGlvbl9pZBgBIAEoCRIOCgZidWRnZXQYAiABKAkSKwoFc3RhdGUYAyABKA4yHC5idWRnZXRkLnYxLlJlc2VydmF0aW9uU3RhdGUSGAoQcmVxdWVzdGVkX21pY3JvcxgEIAEoAxIWCg5ncmFudGVkX21pY3JvcxgFIAEoAxITCgtoZWxkX21pY3JvcxgGIAEoAxIWCg5zZXR0bGVkX21pY3JvcxgHIAEoAxIXCg9yZWxlYXNlZF9taWNyb3MYCCABKAMSFgoOb3ZlcnJ1bl9taWNyb3MYCSABKAMSLwoLY3JlYXRlX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZW5ld19hZnRlchgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGxhdGUYDiABKAgSEQoJZXN0aW1hdGVkGA8gASgIEg8KB3N0YXJ0ZWQYECABKAgSDgoGaG9sZGVyGBEgASgJEhIKCmFjdGluZ19mb3IYEiABKAkSMwoGbGFiZWxzGBMgAygLMiMuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbi5MYWJlbHNFbnRyeRIkCgdvdXRjb21lGBQgASgOMhMuYnVkZ2V0ZC52MS5PdXRjb21lEhYKDnJlbGVhc2VfcmVhc29uGBUgASgJEgwKBHVuaXQYFiABKAkSDAoEYWxzbxgXIAMoCRImCghwcmlvcml0eRgYIAEoDjIULmJ1ZGdldGQudjEuUHJpb3JpdHkSEwoLYWx0ZXJuYXRpdmUYGSABKAkSIgoGc2hhZG93GBogASgLMhIuYnVkZ2V0ZC52MS5TaGFkb3caLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJICgZTaGFkb3cSHgoEbW9kZRgBIAEoDjIQLmJ1ZGdldGQudjEuTW9kZRIOCgZyZWFzb24YAiABKAkSDgoGYnVkZ2V0GAMgASgJIkQKC0FsdGVybmF0aXZlEg0KBWxhYmVsGAEgASgJEhcKCm1heF9taWNyb3MYAiABKANIAIgBAUINCgtfbWF4X21pY3JvcyKABAoOUmVzZXJ2ZVJlcXVlc3QSDgoGYnVkZ2V0GAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRIXCgptYXhfbWljcm9zGAMgASgDSACIAQESFwoKbWluX21pY3JvcxgEIAEoA0gBiAEBEiYKA3R0bBgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIOCgZob2xkZXIYBiABKAkSEgoKYWN0aW5nX2ZvchgHIAEoCRI2CgZsYWJlbHMYCCADKAsyJi5idWRnZXRkLnYxLlJlc2VydmVSZXF1ZXN0LkxhYmVsc0VudHJ5EhUKDXZhbGlkYXRlX29ubHkYCSABKAgSDAoEYWxzbxgKIAMoCRITCgZ0b2tlbnMYCyABKANIAogBARIXCgp0b29sX2NhbGxzGAwgASgDSAOIAQESJgoIcHJpb3JpdHkYDSABKA4yFC5idWRnZXRkLnYxLlByaW9yaXR5Ei0KDGFsdGVybmF0aXZlcxgOIAMoCzIXLmJ1ZGdldGQudjEuQWx0ZXJuYXRpdmUaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUINCgtfbWF4X21pY3Jvc0INCgtfbWluX21pY3Jvc0IJCgdfdG9rZW5zQg0KC190b29sX2NhbGxzIm8KD1Jlc2VydmVSZXNwb25zZRIsCgtyZXNlcnZhdGlvbhgBIAEoCzIXLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb24SLgoMYXZhaWxhYmlsaXR5GAIgASgLMhguYnVkZ2V0ZC52MS5BdmFpbGFiaWxpdHkikAEKDUV4dGVuZFJlcXVlc3QSFgoOcmVzZXJ2YXRpb25faWQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEhcKCmFkZF9taWNyb3MYAyABKANIAIgBARIXCgptaW5fbWljcm9zGAQgASgDSAGIAQFCDQoLX2FkZF9taWNyb3NCDQoLX21pbl9taWNyb3MibgoORXh0ZW5kUmVzcG9uc2USLAoLcmVzZXJ2YXRpb24YASABKAsyFy5idWRnZXRkLnYxLlJlc2VydmF0aW9uEi4KDGF2YWlsYWJpbGl0eRgCIAEoCzIYLmJ1ZGdldGQudjEuQXZhaWxhYmlsaXR5Ig4KDFVzYWdlVW5rbm93biL5AgoNU2V0dGxlUmVxdWVzdBIWCg5yZXNlcnZhdGlvbl9pZBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSFwoNYWN0dWFsX21pY3JvcxgDIAEoA0gAEjEKDXVzYWdlX3Vua25vd24YBCABKAsyGC5idWRnZXRkLnYxLlVzYWdlVW5rbm93bkgAEhEKCWtlZXBfb3BlbhgFIAEoCBIaCg1yZXRhaW5fbWljcm9zGAYgASgDSAGIAQESJAoHb3V0Y29tZRgHIAEoDjITLmJ1ZGdldGQudjEuT3V0Y29tZRI1CgZsYWJlbHMYCCADKAsyJS5idWRnZXRkLnYxLlNldHRsZVJlcXVlc3QuTGFiZWxzRW50cnkSFgoOY29uZmlybV9hbW91bnQYCSABKAgaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIGCgRjb3N0QhAKDl9yZXRhaW5fbWljcm9zIm4KDlNldHRsZVJlc3BvbnNlEiwKC3Jlc2VydmF0aW9uGAEgASgLMhcuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbhIuCgxhdmFpbGFiaWxpdHkYAiABKAsyGC5idWRnZXRkLnYxLkF2YWlsYWJpbGl0eSJRCg5SZWxlYXNlUmVxdWVzdBIWCg5yZXNlcnZhdGlvbl9pZBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSDgoGcmVhc29uGAMgASgJIm8KD1JlbGVhc2VSZXNwb25zZRIsCgtyZXNlcnZhdGlvbhgBIAEoCzIXLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb24SLgoMYXZhaWxhYmlsaXR5GAIgASgLMhguYnVkZ2V0ZC52MS5BdmFpbGFiaWxpdHkieAoMUmVuZXdSZXF1ZXN0EhYKDnJlc2VydmF0aW9uX2lkGAEgASgJEiYKA3R0bBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIPCgdzdGFydGVkGAMgASgIEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCSJtCg1SZW5ld1Jlc3BvbnNlEiwKC3Jlc2VydmF0aW9uGAEgASgLMhcuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbhIuCgxhdmFpbGFiaWxpdHkYAiABKAsyGC5idWRnZXRkLnYxLkF2YWlsYWJpbGl0eSI/ChFCYXRjaFJlbmV3UmVxdWVzdBIqCghyZW5ld2FscxgBIAMoCzIYLmJ1ZGdldGQudjEuUmVuZXdSZXF1ZXN0IkMKEkJhdGNoUmVuZXdSZXNwb25zZRItCgdyZXN1bHRzGAEgAygLMhwuYnVkZ2V0ZC52MS5CYXRjaFJlbmV3UmVzdWx0Im8KEEJhdGNoUmVuZXdSZXN1bHQSLAoHcmVuZXdlZBgBIAEoCzIZLmJ1ZGdldGQudjEuUmVuZXdSZXNwb25zZUgAEiMKBWVycm9yGAIgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXNIAEIICgZyZXN1bHQiLwoVR2V0UmVzZXJ2YXRpb25SZXF1ZXN0EhYKDnJlc2VydmF0aW9uX2lkGAEgASgJInYKFkdldFJlc2VydmF0aW9uUmVzcG9uc2USLAoLcmVzZXJ2YXRpb24YASABKAsyFy5idWRnZXRkLnYxLlJlc2VydmF0aW9uEi4KDGF2YWlsYWJpbGl0eRgCIAEoCzIYLmJ1ZGdldGQudjEuQXZhaWxhYmlsaXR5Io0BChdMaXN0UmVzZXJ2YXRpb25zUmVxdWVzdBIOCgZidWRnZXQYASABKAkSKwoFc3RhdGUYAiABKA4yHC5idWRnZXRkLnYxLlJlc2VydmF0aW9uU3RhdGUSDgoGaG9sZGVyGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJImIKGExpc3RSZXNlcnZhdGlvbnNSZXNwb25zZRItCgxyZXNlcnZhdGlvbnMYASADKAsyFy5idWRnZXRkLnYxLlJlc2VydmF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI+Cg5TZXNzaW9uUmVxdWVzdBIsCghjb21tYW5kcxgBIAMoCzIaLmJ1ZGdldGQudjEuU2Vzc2lvbkNvbW1hbmQi0AIKDlNlc3Npb25Db21tYW5kEhIKCmNvbW1hbmRfaWQYASABKAQSLQoHcmVzZXJ2ZRgCIAEoCzIaLmJ1ZGdldGQudjEuUmVzZXJ2ZVJlcXVlc3RIABIrCgZleHRlbmQYAyABKAsyGS5idWRnZXRkLnYxLkV4dGVuZFJlcXVlc3RIABIrCgZzZXR0bGUYBCABKAsyGS5idWRnZXRkLnYxLlNldHRsZVJlcXVlc3RIABItCgdyZWxlYXNlGAUgASgLMhouYnVkZ2V0ZC52MS5SZWxlYXNlUmVxdWVzdEgAEikKBXJlbmV3GAYgASgLMhguYnVkZ2V0ZC52MS5SZW5ld1JlcXVlc3RIABI8Cg9nZXRfcmVzZXJ2YXRpb24YByABKAsyIS5idWRnZXRkLnYxLkdldFJlc2VydmF0aW9uUmVxdWVzdEgAQgkKB2NvbW1hbmQiPQoPU2Vzc2lvblJlc3BvbnNlEioKB3Jlc3VsdHMYASADKAsyGS5idWRnZXRkLnYxLlNlc3Npb25SZXN1bHQi+QIKDVNlc3Npb25SZXN1bHQSEgoKY29tbWFuZF9pZBgBIAEoBBIjCgVlcnJvchgCIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzSAASLgoHcmVzZXJ2ZRgDIAEoCzIbLmJ1ZGdldGQudjEuUmVzZXJ2ZVJlc3BvbnNlSAASLAoGZXh0ZW5kGAQgASgLMhouYnVkZ2V0ZC52MS5FeHRlbmRSZXNwb25zZUgAEiwKBnNldHRsZRgFIAEoCzIaLmJ1ZGdldGQudjEuU2V0dGxlUmVzcG9uc2VIABIuCgdyZWxlYXNlGAYgASgLMhsuYnVkZ2V0ZC52MS5SZWxlYXNlUmVzcG9uc2VIABIqCgVyZW5ldxgHIAEoCzIZLmJ1ZGdldGQudjEuUmVuZXdSZXNwb25zZUgAEj0KD2dldF9yZXNlcnZhdGlvbhgIIAEoCzIiLmJ1ZGdldGQudjEuR2V0UmVzZXJ2YXRpb25SZXNwb25zZUgAQggKBnJlc3VsdCqxAQoQUmVzZXJ2YXRpb25TdGF0ZRIhCh1SRVNFUlZBVElPTl9TVEFURV9VTlNQRUNJRklFRBAAEhwKGFJFU0VSVkFUSU9OX1NUQVRFX0FDVElWRRABEh0KGVJFU0VSVkFUSU9OX1NUQVRFX1NFVFRMRUQQAhIeChpSRVNFUlZBVElPTl9TVEFURV9SRUxFQVNFRBADEh0KGVJFU0VSVkFUSU9OX1NUQVRFX0VYUElSRUQQBCpkCgdPdXRjb21lEhcKE09VVENPTUVfVU5TUEVDSUZJRUQQABIVChFPVVRDT01FX1NVQ0NFRURFRBABEhIKDk9VVENPTUVfRkFJTEVEEAISFQoRT1VUQ09NRV9DQU5DRUxMRUQQAzKpBQoSUmVzZXJ2YXRpb25TZXJ2aWNlEkIKB1Jlc2VydmUSGi5idWRnZXRkLnYxLlJlc2VydmVSZXF1ZXN0GhsuYnVkZ2V0ZC52MS5SZXNlcnZlUmVzcG9uc2USPwoGRXh0ZW5kEhkuYnVkZ2V0ZC52MS5FeHRlbmRSZXF1ZXN0GhouYnVkZ2V0ZC52MS5FeHRlbmRSZXNwb25zZRI/CgZTZXR0bGUSGS5idWRnZXRkLnYxLlNldHRsZVJlcXVlc3QaGi5idWRnZXRkLnYxLlNldHRsZVJlc3BvbnNlEkIKB1JlbGVhc2USGi5idWRnZXRkLnYxLlJlbGVhc2VSZXF1ZXN0GhsuYnVkZ2V0ZC52MS5SZWxlYXNlUmVzcG9uc2USPAoFUmVuZXcSGC5idWRnZXRkLnYxLlJlbmV3UmVxdWVzdBoZLmJ1ZGdldGQudjEuUmVuZXdSZXNwb25zZRJLCgpCYXRjaFJlbmV3Eh0uYnVkZ2V0ZC52MS5CYXRjaFJlbmV3UmVxdWVzdBoeLmJ1ZGdldGQudjEuQmF0Y2hSZW5ld1Jlc3BvbnNlElcKDkdldFJlc2VydmF0aW9uEiEuYnVkZ2V0ZC52MS5HZXRSZXNlcnZhdGlvblJlcXVlc3QaIi5idWRnZXRkLnYxLkdldFJlc2VydmF0aW9uUmVzcG9uc2USXQoQTGlzdFJlc2VydmF0aW9ucxIjLmJ1ZGdldGQudjEuTGlzdFJlc2VydmF0aW9uc1JlcXVlc3QaJC5idWRnZXRkLnYxLkxpc3RSZXNlcnZhdGlvbnNSZXNwb25zZRJGCgdTZXNzaW9uEhouYnVkZ2V0ZC52MS5TZXNzaW9uUmVxdWVzdBobLmJ1ZGdldGQudjEuU2Vzc2lvblJlc3BvbnNlKAEwAWIGcHJvdG8z", [file_budgetd_v1_limit, file_budgetd_v1_terms, file_google_protobuf_duration, file_google_protobuf_timestamp, file_google_rpc_status]);
+  fileDesc("ChxidWRnZXRkL3YxL3Jlc2VydmF0aW9uLnByb3RvEgpidWRnZXRkLnYxIs4GCgtSZXNlcnZhdGlvbhIWCg5yZXNlcnZhdGlvbl9pZBgBIAEoCRIOCgZidWRnZXQYAiABKAkSKwoFc3RhdGUYAyABKA4yHC5idWRnZXRkLnYxLlJlc2VydmF0aW9uU3RhdGUSGAoQcmVxdWVzdGVkX21pY3JvcxgEIAEoAxIWCg5ncmFudGVkX21pY3JvcxgFIAEoAxITCgtoZWxkX21pY3JvcxgGIAEoAxIWCg5zZXR0bGVkX21pY3JvcxgHIAEoAxIXCg9yZWxlYXNlZF9taWNyb3MYCCABKAMSFgoOb3ZlcnJ1bl9taWNyb3MYCSABKAMSLwoLY3JlYXRlX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZW5ld19hZnRlchgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGxhdGUYDiABKAgSEQoJZXN0aW1hdGVkGA8gASgIEg8KB3N0YXJ0ZWQYECABKAgSDgoGaG9sZGVyGBEgASgJEhIKCmFjdGluZ19mb3IYEiABKAkSMwoGbGFiZWxzGBMgAygLMiMuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbi5MYWJlbHNFbnRyeRIkCgdvdXRjb21lGBQgASgOMhMuYnVkZ2V0ZC52MS5PdXRjb21lEhYKDnJlbGVhc2VfcmVhc29uGBUgASgJEgwKBHVuaXQYFiABKAkSDAoEYWxzbxgXIAMoCRImCghwcmlvcml0eRgYIAEoDjIULmJ1ZGdldGQudjEuUHJpb3JpdHkSEwoLYWx0ZXJuYXRpdmUYGSABKAkSIgoGc2hhZG93GBogASgLMhIuYnVkZ2V0ZC52MS5TaGFkb3cSJAoHd2FpdGluZxgbIAEoCzITLmJ1ZGdldGQudjEuV2FpdGluZxotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIsIBCgdXYWl0aW5nEi4KCnF1ZXVlX3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCndhaXRfdW50aWwYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCRIOCgZidWRnZXQYBCABKAkSDQoFbGltaXQYBSABKAkSGAoLYWhlYWRfY291bnQYBiABKAVIAIgBAUIOCgxfYWhlYWRfY291bnQiSAoGU2hhZG93Eh4KBG1vZGUYASABKA4yEC5idWRnZXRkLnYxLk1vZGUSDgoGcmVhc29uGAIgASgJEg4KBmJ1ZGdldBgDIAEoCSJECgtBbHRlcm5hdGl2ZRINCgVsYWJlbBgBIAEoCRIXCgptYXhfbWljcm9zGAIgASgDSACIAQFCDQoLX21heF9taWNyb3MirQQKDlJlc2VydmVSZXF1ZXN0Eg4KBmJ1ZGdldBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSFwoKbWF4X21pY3JvcxgDIAEoA0gAiAEBEhcKCm1pbl9taWNyb3MYBCABKANIAYgBARImCgN0dGwYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDgoGaG9sZGVyGAYgASgJEhIKCmFjdGluZ19mb3IYByABKAkSNgoGbGFiZWxzGAggAygLMiYuYnVkZ2V0ZC52MS5SZXNlcnZlUmVxdWVzdC5MYWJlbHNFbnRyeRIVCg12YWxpZGF0ZV9vbmx5GAkgASgIEgwKBGFsc28YCiADKAkSEwoGdG9rZW5zGAsgASgDSAKIAQESFwoKdG9vbF9jYWxscxgMIAEoA0gDiAEBEiYKCHByaW9yaXR5GA0gASgOMhQuYnVkZ2V0ZC52MS5Qcmlvcml0eRItCgxhbHRlcm5hdGl2ZXMYDiADKAsyFy5idWRnZXRkLnYxLkFsdGVybmF0aXZlEisKCG1heF93YWl0GA8gASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDQoLX21heF9taWNyb3NCDQoLX21pbl9taWNyb3NCCQoHX3Rva2Vuc0INCgtfdG9vbF9jYWxscyJvCg9SZXNlcnZlUmVzcG9uc2USLAoLcmVzZXJ2YXRpb24YASABKAsyFy5idWRnZXRkLnYxLlJlc2VydmF0aW9uEi4KDGF2YWlsYWJpbGl0eRgCIAEoCzIYLmJ1ZGdldGQudjEuQXZhaWxhYmlsaXR5IpABCg1FeHRlbmRSZXF1ZXN0EhYKDnJlc2VydmF0aW9uX2lkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRIXCgphZGRfbWljcm9zGAMgASgDSACIAQESFwoKbWluX21pY3JvcxgEIAEoA0gBiAEBQg0KC19hZGRfbWljcm9zQg0KC19taW5fbWljcm9zIm4KDkV4dGVuZFJlc3BvbnNlEiwKC3Jlc2VydmF0aW9uGAEgASgLMhcuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbhIuCgxhdmFpbGFiaWxpdHkYAiABKAsyGC5idWRnZXRkLnYxLkF2YWlsYWJpbGl0eSIOCgxVc2FnZVVua25vd24i+QIKDVNldHRsZVJlcXVlc3QSFgoOcmVzZXJ2YXRpb25faWQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEhcKDWFjdHVhbF9taWNyb3MYAyABKANIABIxCg11c2FnZV91bmtub3duGAQgASgLMhguYnVkZ2V0ZC52MS5Vc2FnZVVua25vd25IABIRCglrZWVwX29wZW4YBSABKAgSGgoNcmV0YWluX21pY3JvcxgGIAEoA0gBiAEBEiQKB291dGNvbWUYByABKA4yEy5idWRnZXRkLnYxLk91dGNvbWUSNQoGbGFiZWxzGAggAygLMiUuYnVkZ2V0ZC52MS5TZXR0bGVSZXF1ZXN0LkxhYmVsc0VudHJ5EhYKDmNvbmZpcm1fYW1vdW50GAkgASgIGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBgoEY29zdEIQCg5fcmV0YWluX21pY3JvcyJuCg5TZXR0bGVSZXNwb25zZRIsCgtyZXNlcnZhdGlvbhgBIAEoCzIXLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb24SLgoMYXZhaWxhYmlsaXR5GAIgASgLMhguYnVkZ2V0ZC52MS5BdmFpbGFiaWxpdHkiUQoOUmVsZWFzZVJlcXVlc3QSFgoOcmVzZXJ2YXRpb25faWQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEg4KBnJlYXNvbhgDIAEoCSJvCg9SZWxlYXNlUmVzcG9uc2USLAoLcmVzZXJ2YXRpb24YASABKAsyFy5idWRnZXRkLnYxLlJlc2VydmF0aW9uEi4KDGF2YWlsYWJpbGl0eRgCIAEoCzIYLmJ1ZGdldGQudjEuQXZhaWxhYmlsaXR5IngKDFJlbmV3UmVxdWVzdBIWCg5yZXNlcnZhdGlvbl9pZBgBIAEoCRImCgN0dGwYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDwoHc3RhcnRlZBgDIAEoCBIXCg9pZGVtcG90ZW5jeV9rZXkYBCABKAkibQoNUmVuZXdSZXNwb25zZRIsCgtyZXNlcnZhdGlvbhgBIAEoCzIXLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb24SLgoMYXZhaWxhYmlsaXR5GAIgASgLMhguYnVkZ2V0ZC52MS5BdmFpbGFiaWxpdHkiPwoRQmF0Y2hSZW5ld1JlcXVlc3QSKgoIcmVuZXdhbHMYASADKAsyGC5idWRnZXRkLnYxLlJlbmV3UmVxdWVzdCJDChJCYXRjaFJlbmV3UmVzcG9uc2USLQoHcmVzdWx0cxgBIAMoCzIcLmJ1ZGdldGQudjEuQmF0Y2hSZW5ld1Jlc3VsdCJvChBCYXRjaFJlbmV3UmVzdWx0EiwKB3JlbmV3ZWQYASABKAsyGS5idWRnZXRkLnYxLlJlbmV3UmVzcG9uc2VIABIjCgVlcnJvchgCIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzSABCCAoGcmVzdWx0Ii8KFUdldFJlc2VydmF0aW9uUmVxdWVzdBIWCg5yZXNlcnZhdGlvbl9pZBgBIAEoCSJ2ChZHZXRSZXNlcnZhdGlvblJlc3BvbnNlEiwKC3Jlc2VydmF0aW9uGAEgASgLMhcuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbhIuCgxhdmFpbGFiaWxpdHkYAiABKAsyGC5idWRnZXRkLnYxLkF2YWlsYWJpbGl0eSKNAQoXTGlzdFJlc2VydmF0aW9uc1JlcXVlc3QSDgoGYnVkZ2V0GAEgASgJEisKBXN0YXRlGAIgASgOMhwuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvblN0YXRlEg4KBmhvbGRlchgDIAEoCRIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJiChhMaXN0UmVzZXJ2YXRpb25zUmVzcG9uc2USLQoMcmVzZXJ2YXRpb25zGAEgAygLMhcuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiNQoQTGlzdFF1ZXVlUmVxdWVzdBIOCgZidWRnZXQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFIlcKEUxpc3RRdWV1ZVJlc3BvbnNlEi0KDHJlc2VydmF0aW9ucxgBIAMoCzIXLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb24SEwoLdG90YWxfY291bnQYAiABKAMiPgoOU2Vzc2lvblJlcXVlc3QSLAoIY29tbWFuZHMYASADKAsyGi5idWRnZXRkLnYxLlNlc3Npb25Db21tYW5kItACCg5TZXNzaW9uQ29tbWFuZBISCgpjb21tYW5kX2lkGAEgASgEEi0KB3Jlc2VydmUYAiABKAsyGi5idWRnZXRkLnYxLlJlc2VydmVSZXF1ZXN0SAASKwoGZXh0ZW5kGAMgASgLMhkuYnVkZ2V0ZC52MS5FeHRlbmRSZXF1ZXN0SAASKwoGc2V0dGxlGAQgASgLMhkuYnVkZ2V0ZC52MS5TZXR0bGVSZXF1ZXN0SAASLQoHcmVsZWFzZRgFIAEoCzIaLmJ1ZGdldGQudjEuUmVsZWFzZVJlcXVlc3RIABIpCgVyZW5ldxgGIAEoCzIYLmJ1ZGdldGQudjEuUmVuZXdSZXF1ZXN0SAASPAoPZ2V0X3Jlc2VydmF0aW9uGAcgASgLMiEuYnVkZ2V0ZC52MS5HZXRSZXNlcnZhdGlvblJlcXVlc3RIAEIJCgdjb21tYW5kIj0KD1Nlc3Npb25SZXNwb25zZRIqCgdyZXN1bHRzGAEgAygLMhkuYnVkZ2V0ZC52MS5TZXNzaW9uUmVzdWx0IvkCCg1TZXNzaW9uUmVzdWx0EhIKCmNvbW1hbmRfaWQYASABKAQSIwoFZXJyb3IYAiABKAsyEi5nb29nbGUucnBjLlN0YXR1c0gAEi4KB3Jlc2VydmUYAyABKAsyGy5idWRnZXRkLnYxLlJlc2VydmVSZXNwb25zZUgAEiwKBmV4dGVuZBgEIAEoCzIaLmJ1ZGdldGQudjEuRXh0ZW5kUmVzcG9uc2VIABIsCgZzZXR0bGUYBSABKAsyGi5idWRnZXRkLnYxLlNldHRsZVJlc3BvbnNlSAASLgoHcmVsZWFzZRgGIAEoCzIbLmJ1ZGdldGQudjEuUmVsZWFzZVJlc3BvbnNlSAASKgoFcmVuZXcYByABKAsyGS5idWRnZXRkLnYxLlJlbmV3UmVzcG9uc2VIABI9Cg9nZXRfcmVzZXJ2YXRpb24YCCABKAsyIi5idWRnZXRkLnYxLkdldFJlc2VydmF0aW9uUmVzcG9uc2VIAEIICgZyZXN1bHQqzwEKEFJlc2VydmF0aW9uU3RhdGUSIQodUkVTRVJWQVRJT05fU1RBVEVfVU5TUEVDSUZJRUQQABIcChhSRVNFUlZBVElPTl9TVEFURV9BQ1RJVkUQARIdChlSRVNFUlZBVElPTl9TVEFURV9TRVRUTEVEEAISHgoaUkVTRVJWQVRJT05fU1RBVEVfUkVMRUFTRUQQAxIdChlSRVNFUlZBVElPTl9TVEFURV9FWFBJUkVEEAQSHAoYUkVTRVJWQVRJT05fU1RBVEVfUVVFVUVEEAUqZAoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9TVUNDRUVERUQQARISCg5PVVRDT01FX0ZBSUxFRBACEhUKEU9VVENPTUVfQ0FOQ0VMTEVEEAMy8wUKElJlc2VydmF0aW9uU2VydmljZRJCCgdSZXNlcnZlEhouYnVkZ2V0ZC52MS5SZXNlcnZlUmVxdWVzdBobLmJ1ZGdldGQudjEuUmVzZXJ2ZVJlc3BvbnNlEj8KBkV4dGVuZBIZLmJ1ZGdldGQudjEuRXh0ZW5kUmVxdWVzdBoaLmJ1ZGdldGQudjEuRXh0ZW5kUmVzcG9uc2USPwoGU2V0dGxlEhkuYnVkZ2V0ZC52MS5TZXR0bGVSZXF1ZXN0GhouYnVkZ2V0ZC52MS5TZXR0bGVSZXNwb25zZRJCCgdSZWxlYXNlEhouYnVkZ2V0ZC52MS5SZWxlYXNlUmVxdWVzdBobLmJ1ZGdldGQudjEuUmVsZWFzZVJlc3BvbnNlEjwKBVJlbmV3EhguYnVkZ2V0ZC52MS5SZW5ld1JlcXVlc3QaGS5idWRnZXRkLnYxLlJlbmV3UmVzcG9uc2USSwoKQmF0Y2hSZW5ldxIdLmJ1ZGdldGQudjEuQmF0Y2hSZW5ld1JlcXVlc3QaHi5idWRnZXRkLnYxLkJhdGNoUmVuZXdSZXNwb25zZRJXCg5HZXRSZXNlcnZhdGlvbhIhLmJ1ZGdldGQudjEuR2V0UmVzZXJ2YXRpb25SZXF1ZXN0GiIuYnVkZ2V0ZC52MS5HZXRSZXNlcnZhdGlvblJlc3BvbnNlEl0KEExpc3RSZXNlcnZhdGlvbnMSIy5idWRnZXRkLnYxLkxpc3RSZXNlcnZhdGlvbnNSZXF1ZXN0GiQuYnVkZ2V0ZC52MS5MaXN0UmVzZXJ2YXRpb25zUmVzcG9uc2USSAoJTGlzdFF1ZXVlEhwuYnVkZ2V0ZC52MS5MaXN0UXVldWVSZXF1ZXN0Gh0uYnVkZ2V0ZC52MS5MaXN0UXVldWVSZXNwb25zZRJGCgdTZXNzaW9uEhouYnVkZ2V0ZC52MS5TZXNzaW9uUmVxdWVzdBobLmJ1ZGdldGQudjEuU2Vzc2lvblJlc3BvbnNlKAEwAWIGcHJvdG8z", [file_budgetd_v1_limit, file_budgetd_v1_terms, file_google_protobuf_duration, file_google_protobuf_timestamp, file_google_rpc_status]);
 
 /**
  * A hold placed for one piece of work, charged to its budget and to every ancestor at once. Amounts are micro-units of
@@ -93,7 +93,7 @@ export type Reservation = Message<"budgetd.v1.Reservation"> & {
   overrunMicros: bigint;
 
   /**
-   * When the hold was granted.
+   * When the hold was granted. Of one that waits, or left the queue ungranted: when it came to wait.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 10;
    */
@@ -101,7 +101,7 @@ export type Reservation = Message<"budgetd.v1.Reservation"> & {
 
   /**
    * The lease: Renew and Extend are refused from this instant on. Renew moves it. One that ran out while there was no
-   * leader runs on until one grace after the next took over.
+   * leader runs on until one grace after the next took over. Unset for one that waits, or left the queue ungranted.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 11;
    */
@@ -115,7 +115,7 @@ export type Reservation = Message<"budgetd.v1.Reservation"> & {
   renewAfter?: Timestamp | undefined;
 
   /**
-   * When it was settled, released or lapsed; unset while active.
+   * When it was settled, released or lapsed, or left the queue; unset while active and while it waits.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 13;
    */
@@ -171,7 +171,8 @@ export type Reservation = Message<"budgetd.v1.Reservation"> & {
   outcome: Outcome;
 
   /**
-   * Why it was released, as Release said.
+   * Why it was released, as Release said. Of one that left the queue in another way the reason that its caller was told, for
+   * example "QUEUE_TIMEOUT".
    *
    * @generated from field: string release_reason = 21;
    */
@@ -213,6 +214,13 @@ export type Reservation = Message<"budgetd.v1.Reservation"> & {
    * @generated from field: budgetd.v1.Shadow shadow = 26;
    */
   shadow?: Shadow | undefined;
+
+  /**
+   * How it waits; set while it is RESERVATION_STATE_QUEUED.
+   *
+   * @generated from field: budgetd.v1.Waiting waiting = 27;
+   */
+  waiting?: Waiting | undefined;
 };
 
 /**
@@ -221,6 +229,63 @@ export type Reservation = Message<"budgetd.v1.Reservation"> & {
  */
 export const ReservationSchema: GenMessage<Reservation> = /*@__PURE__*/
   messageDesc(file_budgetd_v1_reservation, 0);
+
+/**
+ * How a reservation waits for room.
+ *
+ * @generated from message budgetd.v1.Waiting
+ */
+export type Waiting = Message<"budgetd.v1.Waiting"> & {
+  /**
+   * When it came to wait.
+   *
+   * @generated from field: google.protobuf.Timestamp queue_time = 1;
+   */
+  queueTime?: Timestamp | undefined;
+
+  /**
+   * When it leaves the queue ungranted.
+   *
+   * @generated from field: google.protobuf.Timestamp wait_until = 2;
+   */
+  waitUntil?: Timestamp | undefined;
+
+  /**
+   * What it would be refused with if it did not wait, for example "CAPACITY_HELD". In lists and events: when it came.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+
+  /**
+   * Path of the budget that `reason` is about.
+   *
+   * @generated from field: string budget = 4;
+   */
+  budget: string;
+
+  /**
+   * Name of the limit that `reason` is about; empty where it is about a rate or the number of live reservations.
+   *
+   * @generated from field: string limit = 5;
+   */
+  limit: string;
+
+  /**
+   * How many come before it there: at `budget`, or in ListQueue at the budget whose queue is listed. Unset in lists of
+   * reservations and in events.
+   *
+   * @generated from field: optional int32 ahead_count = 6;
+   */
+  aheadCount?: number | undefined;
+};
+
+/**
+ * Describes the message budgetd.v1.Waiting.
+ * Use `create(WaitingSchema)` to create a new message.
+ */
+export const WaitingSchema: GenMessage<Waiting> = /*@__PURE__*/
+  messageDesc(file_budgetd_v1_reservation, 1);
 
 /**
  * A refusal that the mode of a budget made a grant of.
@@ -255,7 +320,7 @@ export type Shadow = Message<"budgetd.v1.Shadow"> & {
  * Use `create(ShadowSchema)` to create a new message.
  */
 export const ShadowSchema: GenMessage<Shadow> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 1);
+  messageDesc(file_budgetd_v1_reservation, 2);
 
 /**
  * A cheaper way to do a piece of work.
@@ -283,7 +348,7 @@ export type Alternative = Message<"budgetd.v1.Alternative"> & {
  * Use `create(AlternativeSchema)` to create a new message.
  */
 export const AlternativeSchema: GenMessage<Alternative> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 2);
+  messageDesc(file_budgetd_v1_reservation, 3);
 
 /**
  * Request of Reserve.
@@ -394,6 +459,15 @@ export type ReserveRequest = Message<"budgetd.v1.ReserveRequest"> & {
    * @generated from field: repeated budgetd.v1.Alternative alternatives = 14;
    */
   alternatives: Alternative[];
+
+  /**
+   * How long it may wait for room: up to 24 h, whole milliseconds. Absent or 0: not at all. The call's own deadline shortens it.
+   * While it waits the answer is outstanding; when its caller goes it leaves the queue. A repeat with the same key waits in the
+   * same place, until the same instant. A dry run never waits. Over HTTP/1.1 no longer than 60 s.
+   *
+   * @generated from field: google.protobuf.Duration max_wait = 15;
+   */
+  maxWait?: Duration | undefined;
 };
 
 /**
@@ -401,7 +475,7 @@ export type ReserveRequest = Message<"budgetd.v1.ReserveRequest"> & {
  * Use `create(ReserveRequestSchema)` to create a new message.
  */
 export const ReserveRequestSchema: GenMessage<ReserveRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 3);
+  messageDesc(file_budgetd_v1_reservation, 4);
 
 /**
  * Response of Reserve.
@@ -429,7 +503,7 @@ export type ReserveResponse = Message<"budgetd.v1.ReserveResponse"> & {
  * Use `create(ReserveResponseSchema)` to create a new message.
  */
 export const ReserveResponseSchema: GenMessage<ReserveResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 4);
+  messageDesc(file_budgetd_v1_reservation, 5);
 
 /**
  * Request of Extend.
@@ -471,7 +545,7 @@ export type ExtendRequest = Message<"budgetd.v1.ExtendRequest"> & {
  * Use `create(ExtendRequestSchema)` to create a new message.
  */
 export const ExtendRequestSchema: GenMessage<ExtendRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 5);
+  messageDesc(file_budgetd_v1_reservation, 6);
 
 /**
  * Response of Extend.
@@ -499,7 +573,7 @@ export type ExtendResponse = Message<"budgetd.v1.ExtendResponse"> & {
  * Use `create(ExtendResponseSchema)` to create a new message.
  */
 export const ExtendResponseSchema: GenMessage<ExtendResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 6);
+  messageDesc(file_budgetd_v1_reservation, 7);
 
 /**
  * Says that the usage will never be known, or is not known yet.
@@ -514,7 +588,7 @@ export type UsageUnknown = Message<"budgetd.v1.UsageUnknown"> & {
  * Use `create(UsageUnknownSchema)` to create a new message.
  */
 export const UsageUnknownSchema: GenMessage<UsageUnknown> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 7);
+  messageDesc(file_budgetd_v1_reservation, 8);
 
 /**
  * Request of Settle.
@@ -603,7 +677,7 @@ export type SettleRequest = Message<"budgetd.v1.SettleRequest"> & {
  * Use `create(SettleRequestSchema)` to create a new message.
  */
 export const SettleRequestSchema: GenMessage<SettleRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 8);
+  messageDesc(file_budgetd_v1_reservation, 9);
 
 /**
  * Response of Settle.
@@ -631,7 +705,7 @@ export type SettleResponse = Message<"budgetd.v1.SettleResponse"> & {
  * Use `create(SettleResponseSchema)` to create a new message.
  */
 export const SettleResponseSchema: GenMessage<SettleResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 9);
+  messageDesc(file_budgetd_v1_reservation, 10);
 
 /**
  * Request of Release.
@@ -666,7 +740,7 @@ export type ReleaseRequest = Message<"budgetd.v1.ReleaseRequest"> & {
  * Use `create(ReleaseRequestSchema)` to create a new message.
  */
 export const ReleaseRequestSchema: GenMessage<ReleaseRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 10);
+  messageDesc(file_budgetd_v1_reservation, 11);
 
 /**
  * Response of Release.
@@ -694,7 +768,7 @@ export type ReleaseResponse = Message<"budgetd.v1.ReleaseResponse"> & {
  * Use `create(ReleaseResponseSchema)` to create a new message.
  */
 export const ReleaseResponseSchema: GenMessage<ReleaseResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 11);
+  messageDesc(file_budgetd_v1_reservation, 12);
 
 /**
  * Request of Renew.
@@ -737,7 +811,7 @@ export type RenewRequest = Message<"budgetd.v1.RenewRequest"> & {
  * Use `create(RenewRequestSchema)` to create a new message.
  */
 export const RenewRequestSchema: GenMessage<RenewRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 12);
+  messageDesc(file_budgetd_v1_reservation, 13);
 
 /**
  * Response of Renew.
@@ -765,7 +839,7 @@ export type RenewResponse = Message<"budgetd.v1.RenewResponse"> & {
  * Use `create(RenewResponseSchema)` to create a new message.
  */
 export const RenewResponseSchema: GenMessage<RenewResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 13);
+  messageDesc(file_budgetd_v1_reservation, 14);
 
 /**
  * Request of BatchRenew.
@@ -786,7 +860,7 @@ export type BatchRenewRequest = Message<"budgetd.v1.BatchRenewRequest"> & {
  * Use `create(BatchRenewRequestSchema)` to create a new message.
  */
 export const BatchRenewRequestSchema: GenMessage<BatchRenewRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 14);
+  messageDesc(file_budgetd_v1_reservation, 15);
 
 /**
  * Response of BatchRenew.
@@ -807,7 +881,7 @@ export type BatchRenewResponse = Message<"budgetd.v1.BatchRenewResponse"> & {
  * Use `create(BatchRenewResponseSchema)` to create a new message.
  */
 export const BatchRenewResponseSchema: GenMessage<BatchRenewResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 15);
+  messageDesc(file_budgetd_v1_reservation, 16);
 
 /**
  * What became of one renewal of a batch.
@@ -844,7 +918,7 @@ export type BatchRenewResult = Message<"budgetd.v1.BatchRenewResult"> & {
  * Use `create(BatchRenewResultSchema)` to create a new message.
  */
 export const BatchRenewResultSchema: GenMessage<BatchRenewResult> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 16);
+  messageDesc(file_budgetd_v1_reservation, 17);
 
 /**
  * Request of GetReservation.
@@ -865,7 +939,7 @@ export type GetReservationRequest = Message<"budgetd.v1.GetReservationRequest"> 
  * Use `create(GetReservationRequestSchema)` to create a new message.
  */
 export const GetReservationRequestSchema: GenMessage<GetReservationRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 17);
+  messageDesc(file_budgetd_v1_reservation, 18);
 
 /**
  * Response of GetReservation.
@@ -874,7 +948,8 @@ export const GetReservationRequestSchema: GenMessage<GetReservationRequest> = /*
  */
 export type GetReservationResponse = Message<"budgetd.v1.GetReservationResponse"> & {
   /**
-   * The reservation as of now; a lapsed one is EXPIRED whether or not the reaper has been there.
+   * The reservation as of now; a lapsed one is EXPIRED whether or not the reaper has been there. One that waits is QUEUED, with
+   * its place.
    *
    * @generated from field: budgetd.v1.Reservation reservation = 1;
    */
@@ -893,7 +968,7 @@ export type GetReservationResponse = Message<"budgetd.v1.GetReservationResponse"
  * Use `create(GetReservationResponseSchema)` to create a new message.
  */
 export const GetReservationResponseSchema: GenMessage<GetReservationResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 18);
+  messageDesc(file_budgetd_v1_reservation, 19);
 
 /**
  * Request of ListReservations.
@@ -942,7 +1017,7 @@ export type ListReservationsRequest = Message<"budgetd.v1.ListReservationsReques
  * Use `create(ListReservationsRequestSchema)` to create a new message.
  */
 export const ListReservationsRequestSchema: GenMessage<ListReservationsRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 19);
+  messageDesc(file_budgetd_v1_reservation, 20);
 
 /**
  * Response of ListReservations.
@@ -970,7 +1045,64 @@ export type ListReservationsResponse = Message<"budgetd.v1.ListReservationsRespo
  * Use `create(ListReservationsResponseSchema)` to create a new message.
  */
 export const ListReservationsResponseSchema: GenMessage<ListReservationsResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 20);
+  messageDesc(file_budgetd_v1_reservation, 21);
+
+/**
+ * Request of ListQueue.
+ *
+ * @generated from message budgetd.v1.ListQueueRequest
+ */
+export type ListQueueRequest = Message<"budgetd.v1.ListQueueRequest"> & {
+  /**
+   * Required: path of the budget. It has to exist.
+   *
+   * @generated from field: string budget = 1;
+   */
+  budget: string;
+
+  /**
+   * At most this many, the first ones: 1 to 1000, default 100.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+};
+
+/**
+ * Describes the message budgetd.v1.ListQueueRequest.
+ * Use `create(ListQueueRequestSchema)` to create a new message.
+ */
+export const ListQueueRequestSchema: GenMessage<ListQueueRequest> = /*@__PURE__*/
+  messageDesc(file_budgetd_v1_reservation, 22);
+
+/**
+ * Response of ListQueue.
+ *
+ * @generated from message budgetd.v1.ListQueueResponse
+ */
+export type ListQueueResponse = Message<"budgetd.v1.ListQueueResponse"> & {
+  /**
+   * What waits, the one that comes first first, each with `waiting`. Those that only charge the budget by `also` are among
+   * them; of these only what the caller may see.
+   *
+   * @generated from field: repeated budgetd.v1.Reservation reservations = 1;
+   */
+  reservations: Reservation[];
+
+  /**
+   * How many wait on the budget and below it in all.
+   *
+   * @generated from field: int64 total_count = 2;
+   */
+  totalCount: bigint;
+};
+
+/**
+ * Describes the message budgetd.v1.ListQueueResponse.
+ * Use `create(ListQueueResponseSchema)` to create a new message.
+ */
+export const ListQueueResponseSchema: GenMessage<ListQueueResponse> = /*@__PURE__*/
+  messageDesc(file_budgetd_v1_reservation, 23);
 
 /**
  * A frame of commands.
@@ -991,7 +1123,7 @@ export type SessionRequest = Message<"budgetd.v1.SessionRequest"> & {
  * Use `create(SessionRequestSchema)` to create a new message.
  */
 export const SessionRequestSchema: GenMessage<SessionRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 21);
+  messageDesc(file_budgetd_v1_reservation, 24);
 
 /**
  * One command of a frame.
@@ -1067,7 +1199,7 @@ export type SessionCommand = Message<"budgetd.v1.SessionCommand"> & {
  * Use `create(SessionCommandSchema)` to create a new message.
  */
 export const SessionCommandSchema: GenMessage<SessionCommand> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 22);
+  messageDesc(file_budgetd_v1_reservation, 25);
 
 /**
  * A frame of results.
@@ -1088,7 +1220,7 @@ export type SessionResponse = Message<"budgetd.v1.SessionResponse"> & {
  * Use `create(SessionResponseSchema)` to create a new message.
  */
 export const SessionResponseSchema: GenMessage<SessionResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 23);
+  messageDesc(file_budgetd_v1_reservation, 26);
 
 /**
  * The answer to one command.
@@ -1172,7 +1304,7 @@ export type SessionResult = Message<"budgetd.v1.SessionResult"> & {
  * Use `create(SessionResultSchema)` to create a new message.
  */
 export const SessionResultSchema: GenMessage<SessionResult> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_reservation, 24);
+  messageDesc(file_budgetd_v1_reservation, 27);
 
 /**
  * State of a reservation.
@@ -1202,7 +1334,7 @@ export const ReservationState = {
   SETTLED: 2,
 
   /**
-   * It was given back by its holder.
+   * It was given back by its holder, or has left the queue ungranted; `release_reason` says why.
    *
    * @generated from enum value: RESERVATION_STATE_RELEASED = 3;
    */
@@ -1214,6 +1346,13 @@ export const ReservationState = {
    * @generated from enum value: RESERVATION_STATE_EXPIRED = 4;
    */
   EXPIRED: 4,
+
+  /**
+   * It waits in the queue for room and holds nothing. Its id is that of the hold that it becomes.
+   *
+   * @generated from enum value: RESERVATION_STATE_QUEUED = 5;
+   */
+  QUEUED: 5,
 } as const;
 
 /**
@@ -1282,7 +1421,7 @@ export const OutcomeSchema: GenEnum<Outcome> = /*@__PURE__*/
  * nothing cannot overspend. Each refusal carries google.rpc.ErrorInfo (domain "budgetd", a reason, and as far as they
  * apply the metadata budget, limit, unit, amount, available, requested, reservation_id, leader_address; amounts in micro-units
  * of the unit; rate_kind ("requests", "tokens", "tool_calls"), rate_count, rate_per_ms, rate_burst, rate_available and
- * rate_requested of the rate that is exceeded; bound ("max_lease", "max_renewals", "max_active", "max_children", "max_depth"),
+ * rate_requested of the rate that is exceeded; bound ("max_lease", "max_renewals", "max_active", "max_children", "max_depth", "queue_length"),
  * bound_max and bound_observed of a count or of a length in milliseconds: which one it is, the most that is allowed, and what
  * was asked for or is there), a money refusal also QuotaFailure naming the failing limits (subject "<budget>:<limit>"), tightest
  * first, and RetryInfo only where waiting can help. A money refusal names ancestors with their amounts, also to a caller
@@ -1295,10 +1434,12 @@ export const ReservationService: GenService<{
    * Places a hold on a budget and all its ancestors at once: min(max, available, the largest single reservation), if that
    * is at least min. A budget that does not exist is made with the grant where the one right above has a child_template, or
    * is made so itself, by a template in a template; a refusal makes nothing. Where a budget degrades, the first of the
-   * alternatives that fits is granted instead of a refusal for want of money.
+   * alternatives that fits is granted instead of a refusal for want of money. With max_wait a request for which there is no room
+   * now waits for it instead of being refused: the answer comes when it is granted, or leaves the queue.
    * Errors, in this order: INVALID_FIELD, FORBIDDEN, IDEMPOTENCY_KEY_REUSED, BUDGET_NOT_FOUND, BUDGET_SUSPENDED,
    * BUDGET_CLOSED, MAX_RESERVATION_EXCEEDED, MAX_LEASE_EXCEEDED, DEPTH_LIMIT, FAN_OUT_LIMIT, WINDOW_CLOSED,
-   * EXCEEDS_LIMIT, RATE_LIMITED, CONCURRENCY_LIMIT, BUDGET_EXHAUSTED, CAPACITY_HELD.
+   * EXCEEDS_LIMIT, RATE_LIMITED, CONCURRENCY_LIMIT, BUDGET_EXHAUSTED, CAPACITY_HELD. With max_wait also QUEUE_FULL (as many wait as
+   * may) and QUEUE_TIMEOUT (no room in time); one that waited and leaves the queue ungranted is told why, with its reservation_id.
    *
    * @generated from rpc budgetd.v1.ReservationService.Reserve
    */
@@ -1308,7 +1449,8 @@ export const ReservationService: GenService<{
     output: typeof ReserveResponseSchema;
   },
   /**
-   * Adds to a live hold: min(add, available), if that is at least min. CAPACITY_HELD without RetryInfo: what the
+   * Adds to a live hold: min(add, available), if that is at least min. It never waits. NOT_ACTIVE: the reservation waits for room
+   * itself, and holds nothing yet; Settle and Renew say so too. CAPACITY_HELD without RetryInfo: what the
    * reservation holds itself is in the way, and waiting does not give that back.
    *
    * @generated from rpc budgetd.v1.ReservationService.Extend
@@ -1330,7 +1472,7 @@ export const ReservationService: GenService<{
     output: typeof SettleResponseSchema;
   },
   /**
-   * Gives the whole hold back; nothing was spent.
+   * Gives the whole hold back; nothing was spent. One that waits leaves the queue: who waits for it gets RESERVATION_RELEASED.
    *
    * @generated from rpc budgetd.v1.ReservationService.Release
    */
@@ -1381,9 +1523,23 @@ export const ReservationService: GenService<{
     output: typeof ListReservationsResponseSchema;
   },
   /**
+   * Lists what waits on a budget and below it as of now, in the order in which a place there is offered. Errors:
+   * INVALID_FIELD, FORBIDDEN, BUDGET_NOT_FOUND.
+   *
+   * @generated from rpc budgetd.v1.ReservationService.ListQueue
+   */
+  listQueue: {
+    methodKind: "unary";
+    input: typeof ListQueueRequestSchema;
+    output: typeof ListQueueResponseSchema;
+  },
+  /**
    * For busy callers: frames of many commands one way, frames of many results the other. Each command is answered by
    * its command_id as soon as it is known; answers come in any order. Errors of one command never end the stream.
-   * After a half-close what is outstanding is answered, then the stream ends with OK. A frame that cannot be read or has
+   * After a half-close what is outstanding is answered, what waits in the queue too, then the stream ends with OK. Up to 4096
+   * Reserves with max_wait may be outstanding, more are refused with QUEUE_FULL. Where the stream is reset, or its caller is gone,
+   * what waits leaves the queue; where its server ends it, what waits is left unanswered and keeps its place for 10 s: a repeat
+   * with the same key finds it. A frame that cannot be read or has
    * too many commands ends it with INVALID_ARGUMENT, none of that frame's commands done. A stream that has reached its
    * age, or whose server stops, answers what it took and ends with UNAVAILABLE: open another and repeat, with the same
    * keys, what is unanswered. While too much is outstanding, or results are not read, no frame is read;
