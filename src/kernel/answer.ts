@@ -63,6 +63,13 @@ export interface BudgetAnswer {
   readonly replayed: boolean;
 }
 
+/** One budget a change, in the order of the changes, each as that change left it. */
+export interface BudgetsAnswer {
+  readonly kind: 'budgets';
+  readonly results: readonly BudgetAnswer[];
+  readonly replayed: boolean;
+}
+
 /** How many lapses an Expire recorded, and whether more are due. */
 export interface ExpireAnswer {
   readonly kind: 'expired';
@@ -71,4 +78,4 @@ export interface ExpireAnswer {
 }
 
 /** Every answer. */
-export type Answer = ReservationAnswer | RenewalsAnswer | BudgetAnswer | ExpireAnswer | Refusal;
+export type Answer = ReservationAnswer | RenewalsAnswer | BudgetAnswer | BudgetsAnswer | ExpireAnswer | Refusal;

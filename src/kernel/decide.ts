@@ -2,6 +2,7 @@
 // give the same decision, and nothing is changed by deciding.
 
 import type { Command } from './command.ts';
+import { decideApplyBudgets } from './decide-apply-budgets.ts';
 import { decideCloseIdle, decideCreate, decideSwitch, decideTopUp, decideUpdate } from './decide-budget.ts';
 import { decideExtend } from './decide-extend.ts';
 import { decideExpire, decideRenew } from './decide-lease.ts';
@@ -47,6 +48,8 @@ function decideFresh(state: TreeState, command: Command, context: DecideContext)
     case 'ResumeBudget':
     case 'CloseBudget':
       return decideSwitch(state, command, context);
+    case 'ApplyBudgets':
+      return decideApplyBudgets(state, command, context);
     case 'TopUp':
       return decideTopUp(state, command, context);
     case 'CloseIdle':

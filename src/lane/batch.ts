@@ -4,15 +4,16 @@
 import { decideAlerts } from '../kernel/alert.ts';
 import type { Answer } from '../kernel/answer.ts';
 import { apply } from '../kernel/apply.ts';
-import type { Command, UpdateBudget } from '../kernel/command.ts';
+import type { Command } from '../kernel/command.ts';
 import { decide } from '../kernel/decide.ts';
 import { decideGrace, type LeaderGap } from '../kernel/decide-grace.ts';
 import type { DecideContext, Decision } from '../kernel/decision.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { invariant } from '../kernel/invariant.ts';
+import { isRepeatKnown } from '../kernel/replay.ts';
 import { entryWeight } from '../kernel/weight.ts';
 import { type CachedTree, DUE_COUNT_MAX } from './cached-tree.ts';
-import { NO_PAST, type Past, type PastNeed, type PastRead, pastOf } from './edit-past.ts';
+import { type Edit, isEdit, NO_PAST, type Past, type PastNeed, type PastRead, pastOf, withPast } from './edit-past.ts';
 import { expireCommand } from './expire-command.ts';
 import type { Missing } from './missing.ts';
 import { contention } from './refusals.ts';
@@ -99,9 +100,9 @@ export function decideTree(tree: CachedTree, items: readonly Submitted[], contex
       break;
     }
     const item = items[at] as Submitted;
-    const past = item.command.kind === 'UpdateBudget' ? pastFor(batch, item, item.command, context) : NO_PAST;
+    const past = isEdit(item.command) ? pastFor(batch, item, item.command, context) : NO_PAST;
     if (past === 'contended') batch.answered.push({ item, answer: contention() });
-    else if ('needs' in past) {
+    else if ('budgets' in past) {
       waitForPast(batch, items.slice(at), item, past);
       break;
     } else decideOne(batch, item, past, context);
@@ -113,7 +114,7 @@ function newDraft(tree: CachedTree): Draft {
   return { tree, entries: [], answered: [], failed: [], parked: [], unsearched: [], deferred: [], paused: [] };
 }
 
-function pastFor({ tree, entries }: Draft, { past }: Submitted, command: UpdateBudget, context: BatchContext) {
+function pastFor({ tree, entries }: Draft, { past }: Submitted, command: Edit, context: BatchContext) {
   return tree.missingFor(command) === undefined ? pastOf(tree.state, command, past, entries, context) : NO_PAST;
 }
 
@@ -147,10 +148,6 @@ function decideOne(batch: Draft, item: Submitted, past: Past, context: BatchCont
   applyAll(tree, decision.entries, batch.entries);
   applyAll(tree, decideAlerts(tree.state, decision.entries, context), batch.entries);
   batch.answered.push({ item, answer: decision.answer });
-}
-
-function withPast(command: Command, { history }: Past): Command {
-  return history === undefined || command.kind !== 'UpdateBudget' ? command : { ...command, history };
 }
 
 // Decided on the tree's records: where they are at odds with it, nothing that they say can be believed.
@@ -205,7 +202,7 @@ function needsSearch(tree: CachedTree, item: Submitted, { answer, entries }: Dec
   const { key } = item.command;
   if (key === undefined || item.searchedFor === tree) return false;
   for (const entry of entries) if (entry.key !== undefined) return false;
-  if (tree.state.remembered(key.digest) !== undefined) return false;
+  if (isRepeatKnown(tree.state, item.command)) return false;
   const absent =
     answer.kind === 'refusal' && (answer.reason === 'BUDGET_NOT_FOUND' || answer.reason === 'RESERVATION_NOT_FOUND');
   return !absent;

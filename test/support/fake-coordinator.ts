@@ -148,6 +148,8 @@ export function succeed(command: Command): Answer {
       return reservationShown(command.treeId, fakeReservation(command.id));
     case 'Expire':
       return { kind: 'expired', count: 0, more: false };
+    case 'ApplyBudgets':
+      return { kind: 'budgets', results: command.changes.map(({ budget }) => budgetShown(budget)), replayed: false };
     default:
       return budgetShown(command.budget);
   }

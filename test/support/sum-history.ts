@@ -9,8 +9,13 @@ import { oldestStep, type RollingRule, sameRule, stepOf, type WindowRule } from 
 import type { WindowSum } from '../../src/kernel/window-history.ts';
 import { UTC_CALENDAR } from './utc-calendar.ts';
 
-/** The command as a lane would give it to the kernel at `nowMs`; only an UpdateBudget with limits is changed. */
-export function withHistory(state: TreeState, command: Command, nowMs: number): Command {
+/** The command as a lane would give it to the kernel at `nowMs`; only edits with limits are changed. */
+export function withHistory<C extends Command>(state: TreeState, command: C, nowMs: number): C {
+  if (command.kind !== 'ApplyBudgets') return editWithHistory(state, command, nowMs);
+  return { ...command, changes: command.changes.map((change) => editWithHistory(state, change, nowMs)) };
+}
+
+function editWithHistory<C extends Command>(state: TreeState, command: C, nowMs: number): C {
   if (command.kind !== 'UpdateBudget' || command.limits === undefined || command.history !== undefined) return command;
   const budget = state.budgetAt(command.budget);
   if (budget === undefined) return command;
