@@ -12,7 +12,7 @@ import { checkKey, checkPath, type Problems } from './problems.ts';
  * Most changes in one call: about what a message of 1 MiB has room for, with a few limits each. Deciding and appending so many takes
  * some 100 ms, for which other trees wait.
  */
-const CHANGES_MAX = 1_000;
+export const CHANGES_MAX = 1_000;
 
 const METHOD = 'ApplyBudgets';
 
