@@ -91,6 +91,13 @@ export interface BudgetAnswer {
   readonly replayed: boolean;
 }
 
+/** One budget a change, in the order of the changes, each as that change left it. */
+export interface BudgetsAnswer {
+  readonly kind: 'budgets';
+  readonly results: readonly BudgetAnswer[];
+  readonly replayed: boolean;
+}
+
 /** How many lapses an Expire recorded, and whether more are due. */
 export interface ExpireAnswer {
   readonly kind: 'expired';
@@ -105,5 +112,6 @@ export type Answer =
   | QueueAnswer
   | RenewalsAnswer
   | BudgetAnswer
+  | BudgetsAnswer
   | ExpireAnswer
   | Refusal;

@@ -149,7 +149,24 @@ export interface UpdateBudget extends CommandBase {
 export interface SwitchBudget extends CommandBase {
   readonly kind: 'SuspendBudget' | 'ResumeBudget' | 'CloseBudget';
   readonly budget: BudgetPath;
+  /** Undefined: whatever the revision is now. */
+  readonly expectedRevision: number | undefined;
   readonly reason: string;
+}
+
+/** One change of an ApplyBudgets: a command of its own, with the tree, the actor and a key of its own in the others' row. */
+export type BudgetEdit = CreateBudget | UpdateBudget | SwitchBudget;
+
+/** Edits budgets of one tree in order, each seeing the ones before: all or none. */
+export interface ApplyBudgets extends CommandBase {
+  readonly kind: 'ApplyBudgets';
+  /**
+   * At least 1, no budget twice. Keys of changes share one fingerprint, that of the whole; the first change has the command's
+   * own key, under which a refusal is remembered.
+   */
+  readonly changes: readonly BudgetEdit[];
+  /** Decides and changes nothing. */
+  readonly dryRun: boolean;
 }
 
 /** Raises one limit. */
@@ -211,7 +228,7 @@ export type ReservationCommand = Extend | Settle | Release | LeaveQueue | GetRes
 export type BudgetCommand = CreateBudget | UpdateBudget | SwitchBudget | TopUp | CloseIdle | GetBudget | GetQueue;
 
 /** Every command. */
-export type Command = Reserve | ReservationCommand | Renew | BudgetCommand | Expire;
+export type Command = Reserve | ReservationCommand | Renew | BudgetCommand | ApplyBudgets | Expire;
 
 /** Name of a command, as the journal writes it. */
 export type CommandKind = Command['kind'];

@@ -130,6 +130,9 @@ export function decideSwitch(state: TreeState, command: SwitchBudget, context: D
   const budget = state.budgetAt(command.budget);
   if (budget === undefined) return answerOnly(budgetNotFound(command.budget));
   const { def: before } = budget;
+  if (command.expectedRevision !== undefined && command.expectedRevision !== before.revision) {
+    return answerOnly(etagMismatch(before));
+  }
   const { type, set } = SWITCHES[command.kind];
   const after = { ...before, ...set };
   const same = after.suspended === before.suspended && after.closed === before.closed;

@@ -252,6 +252,25 @@ export class TreeState {
     this.#position = position;
   }
 
+  /**
+   * Takes back whatever `work` does to the records, and returns what it returns: for a decision that has to see what a part of it
+   * would do. What the batch did before stays.
+   */
+  tentatively<T>(work: () => T): T {
+    const batch = this.#before;
+    const position = this.#position;
+    this.#begin();
+    try {
+      return work();
+    } finally {
+      this.#restore(this.#before);
+      this.#position = position;
+      this.#accounts.clear();
+      this.#begin();
+      this.#before = batch;
+    }
+  }
+
   /** Ends a batch that is decided; what comes after it belongs to the next one. */
   seal(): void {
     this.#sealed.push(this.#before);

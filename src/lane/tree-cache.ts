@@ -52,7 +52,7 @@ interface TreeLoad {
   stale: boolean;
 }
 
-/** An edit that waits until the past of its budget is read. */
+/** An edit that waits until the past of its budgets is read. */
 interface Edit extends PastNeed {
   readonly item: Submitted;
   /** Why its past can't be read. */

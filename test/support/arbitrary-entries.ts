@@ -297,6 +297,7 @@ const refusal: fc.Arbitrary<Refusal> = fc.record(
       { name: fc.constantFrom('max_lease' as const, 'max_active' as const), max: count, observed: count },
       { requiredKeys: ['max', 'observed'] },
     ),
+    change: fc.record({ index: fc.nat(), budget: text }),
     fields: fc.array(fc.record({ field: text, description: text }), { maxLength: 2 }),
     leaderAddress: text,
   },

@@ -268,6 +268,24 @@ export class Commands {
     return this.#switch('CloseBudget', budget, options);
   }
 
+  /** The changes as they were built, but for their keys. */
+  applyBudgets(
+    changes: readonly kernel.BudgetEdit[],
+    options: { readonly key?: string; readonly dryRun?: boolean } = {},
+  ): kernel.ApplyBudgets {
+    const { key, dryRun = false } = options;
+    const fields = fieldsOf({ changes: changes.map((change) => ({ ...change, key: undefined, personal: undefined })) });
+    const keyOf = (index: number) =>
+      key === undefined ? undefined : commandKey('ApplyBudgets', this.treeId, `${key}.${index}`, fields);
+    return {
+      ...this.#base('ApplyBudgets', this.treeId, {}, ''),
+      kind: 'ApplyBudgets',
+      key: keyOf(0),
+      changes: changes.map((change, index) => ({ ...change, key: keyOf(index) })),
+      dryRun,
+    };
+  }
+
   topUp(budget: string, add: Micros, options: Keyed & { readonly limit?: string } = {}): kernel.TopUp {
     const { limit } = options;
     return {
@@ -297,7 +315,13 @@ export class Commands {
     options: Keyed & { readonly reason?: string },
   ): kernel.SwitchBudget {
     const { reason = '' } = options;
-    return { ...this.#base(kind, budget, options, reason), kind, budget: budget as BudgetPath, reason };
+    return {
+      ...this.#base(kind, budget, options, reason),
+      kind,
+      budget: budget as BudgetPath,
+      expectedRevision: undefined,
+      reason,
+    };
   }
 
   #base(method: string, resource: string, options: Keyed, fields: string): kernel.CommandBase {

@@ -183,12 +183,12 @@ export function succeed(command: Command): Answer {
     case 'LeaveQueue':
     case 'GetReservation':
       return reservationShown(command.treeId, fakeReservation(command.id));
-    case 'LeaveQueue':
-      return reservationShown(command.treeId, fakeReservation(command.id));
     case 'GetQueue':
       return { kind: 'queue', treeId: command.treeId, waiting: [], count: 0 };
     case 'Expire':
       return { kind: 'expired', count: 0, more: false };
+    case 'ApplyBudgets':
+      return { kind: 'budgets', results: command.changes.map(({ budget }) => budgetShown(budget)), replayed: false };
     default:
       return budgetShown(command.budget);
   }

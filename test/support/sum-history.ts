@@ -10,10 +10,15 @@ import type { WindowSum } from '../../src/kernel/window-history.ts';
 import { UTC_CALENDAR } from './utc-calendar.ts';
 
 /**
- * The command as a lane would give it to the kernel at `nowMs`; only an UpdateBudget is changed. Everything is summed up that an
- * edit could ask for: its own windows, its children's in them, and its own in those of the budget above.
+ * The command as a lane would give it to the kernel at `nowMs`; only edits are changed. Everything is summed up that one could ask
+ * for: its own windows, its children's in them, and its own in those of the budget above.
  */
-export function withHistory(state: TreeState, command: Command, nowMs: number): Command {
+export function withHistory<C extends Command>(state: TreeState, command: C, nowMs: number): C {
+  if (command.kind !== 'ApplyBudgets') return editWithHistory(state, command, nowMs);
+  return { ...command, changes: command.changes.map((change) => editWithHistory(state, change, nowMs)) };
+}
+
+function editWithHistory<C extends Command>(state: TreeState, command: C, nowMs: number): C {
   if (command.kind !== 'UpdateBudget' || command.history !== undefined) return command;
   const budget = state.budgetAt(command.budget);
   if (budget === undefined) return command;
