@@ -4,16 +4,9 @@ import type { BudgetTerms, Labels, LimitInput, OnExpiry, OverrunPolicy, Shape } 
 import type { Enforcement, Priority } from './enforcement.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
 import type { RateInput } from './rate.ts';
+import type { Alternative, CommandKey } from './request.ts';
 import type { Outcome } from './reservation.ts';
 import type { EditHistory } from './window-history.ts';
-
-/** An idempotency key as the kernel sees it. */
-export interface CommandKey {
-  /** Digest of method, resource and key: 16 bytes in base64url. */
-  readonly digest: string;
-  /** Digest of every other field that the client set, personal ones left out: 16 bytes in base64url. */
-  readonly fingerprint: string;
-}
 
 /** Personal fields of a request. They stay out of the journal, which holds a commitment salted with `salt`. */
 export interface PersonalFields {
@@ -32,13 +25,6 @@ export interface CommandBase {
   readonly key: CommandKey | undefined;
   /** Undefined where the request set none. */
   readonly personal: PersonalFields | undefined;
-}
-
-/** A cheaper way to do the work, for a budget that degrades. */
-export interface Alternative {
-  readonly label: string;
-  /** Range 0 to the maxMicros of its Reserve; granted whole or not at all. */
-  readonly maxMicros: bigint;
 }
 
 /** Places a hold. */

@@ -179,7 +179,7 @@ export function nextRiseMs(
   return createMs + (Math.floor(Math.max(0, nowMs - createMs) / ageMs) + 1) * ageMs;
 }
 
-/** Paths that a request names. */
-export function pathsOf({ budget, also }: Pick<Reserve, 'budget' | 'also'>): readonly BudgetPath[] {
+// Paths that a request names.
+function pathsOf({ budget, also }: Pick<Reserve, 'budget' | 'also'>): readonly BudgetPath[] {
   return [budget, ...also];
 }

@@ -13,6 +13,7 @@ import type * as kernel from '../../src/kernel/command.ts';
 import { ENFORCED, type Enforcement, type Priority } from '../../src/kernel/enforcement.ts';
 import type { BudgetPath, ReservationId, TreeId } from '../../src/kernel/names.ts';
 import type { RateInput } from '../../src/kernel/rate.ts';
+import type { Alternative } from '../../src/kernel/request.ts';
 import type { Outcome } from '../../src/kernel/reservation.ts';
 import type { WindowRule } from '../../src/kernel/window.ts';
 import type { EditHistory } from '../../src/kernel/window-history.ts';
@@ -34,7 +35,7 @@ interface ReserveOptions extends Keyed {
   readonly tokens?: number;
   readonly toolCalls?: number;
   readonly priority?: Priority;
-  readonly alternatives?: readonly kernel.Alternative[];
+  readonly alternatives?: readonly Alternative[];
   /** Default: it does not wait. */
   readonly waitMs?: number;
   readonly holder?: string;

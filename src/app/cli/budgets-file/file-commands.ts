@@ -175,7 +175,7 @@ function readContent(file: string): string {
 function refuseProblems(problems: FileProblems, file: string, terminal: Terminal): void {
   if (problems.count === 0) return;
   for (const problem of problems.sorted()) terminal.err(printable(formatProblem(file, problem)));
-  throw new UsageError(`${file} has ${counted(problems.count, 'problem')}; nothing was changed`);
+  throw new UsageError(`${file} has ${counted(problems.count, 'problem')}`);
 }
 
 async function preparePlans(session: Session, { file, tree: only, prune = false }: PlanOptions) {

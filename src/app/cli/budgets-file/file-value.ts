@@ -19,6 +19,8 @@ export interface Reading {
   readonly problems: FileProblems;
   /** Where fields of the contract stand, by their paths: `limits[0]`, `shape.max_lease`. */
   readonly positions: Map<string, Position>;
+  /** Fields of the contract that could not be read as they stand: what is said of them further on may be wrong. */
+  readonly unread: Set<string>;
   /** Units that were typed beside amounts. */
   readonly units: { readonly at: Position; readonly unit: string }[];
 }

@@ -66,7 +66,7 @@ export function readBudgetsFile(content: string, problems: FileProblems): FileBu
 }
 
 function readingInto(problems: FileProblems): Reading {
-  return { problems, positions: new Map(), units: [] };
+  return { problems, positions: new Map(), unread: new Set(), units: [] };
 }
 
 // A budget with nothing to say is one of defaults.
@@ -78,7 +78,6 @@ function readBudget(problems: FileProblems, path: BudgetPath, { at, value }: Loc
   const reading = readingInto(problems);
   const isEmpty = value.kind === 'scalar' && value.value === null;
   const entries = isEmpty ? [] : readMap(reading, value);
-  const countBefore = problems.count;
   const fields = readFields(reading, entries, BUDGET_FIELDS, { otherKeys: [BUDGETS] });
   const stated = create(BudgetSchema, { ...fields, budget: path } as MessageInitShape<typeof BudgetSchema>);
   const own: Problems = [];
@@ -86,13 +85,18 @@ function readBudget(problems: FileProblems, path: BudgetPath, { at, value }: Loc
   checkText(own, 'owner', stated.owner);
   checkLabels(own, 'labels', stated.labels);
   checkUnit(own, 'unit', stated.unit, path);
-  // What could not be read is stood in for by something that may be wrong once more.
-  if (problems.count === countBefore) {
-    for (const { field, description } of own) {
-      problems.add(positionOf({ at, positions: reading.positions }, field), `${field} ${description}`);
-    }
+  for (const { field, description } of own) {
+    if (isWithin(field, reading.unread)) continue;
+    problems.add(positionOf({ at, positions: reading.positions }, field), `${field} ${description}`);
   }
   return { path, at, positions: reading.positions, units: reading.units, ...normal };
+}
+
+// What could not be read is stood in for by something that may be wrong once more.
+function isWithin(field: string, paths: ReadonlySet<string>): boolean {
+  return [...paths].some(
+    (path) => field === path || (field.startsWith(path) && '.['.includes(field.charAt(path.length))),
+  );
 }
 
 /** Where a field stands, or the nearest thing around it that the file has. */

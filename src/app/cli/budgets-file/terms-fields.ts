@@ -87,6 +87,8 @@ function wordOf(words: Readonly<Record<string, number>>, value: number): string 
   return Object.keys(words).find((each) => words[each] === value) ?? `number ${value}`;
 }
 
+const TEMPLATE = 'child_template';
+
 /** Every field, in the order in which they are written. */
 export const TERMS_FIELDS: readonly TermsField[] = [
   text('kind'),
@@ -114,7 +116,7 @@ export const TERMS_FIELDS: readonly TermsField[] = [
   field('weight', 'weight', readWhole, (weight: number) => (weight <= 1 ? undefined : BigInt(weight))),
   amount('floor', { zeroIsUnset: true }),
   whole('share_percent'),
-  field('child_template', 'child_template', readTemplate, writeTemplate),
+  field(TEMPLATE, TEMPLATE, readTemplate, writeTemplate),
 ];
 
 interface ReadOptions {
@@ -140,7 +142,10 @@ export function readFields(
       if (known !== undefined) {
         const path = prefix + known.mask;
         reading.positions.set(path, at);
+        const countBefore = reading.problems.count;
         put(message, known.mask, known.read(reading, value, path));
+        // A template says it of each of its fields.
+        if (reading.problems.count > countBefore && known.key !== TEMPLATE) reading.unread.add(path);
       } else if (group === '' && fields.some((each) => each.key.startsWith(`${key}.`))) {
         reading.positions.set(prefix + key, at);
         readInto(`${key}.`, readMap(reading, value));

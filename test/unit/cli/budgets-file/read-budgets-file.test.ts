@@ -221,6 +221,15 @@ describe('what is wrong in a file', () => {
     ]);
   });
 
+  it.each([
+    ['kind: 5\nlimits: [1 USD/day@Mars]\nshape: { max_depth: 99 }', ['f:3:11', 'f:4:14', 'f:5:14']],
+    ['child_template: { kind: 5, limits: [1 USD/day@Mars], rates: [x] }', ['f:3:29', 'f:3:41', 'f:3:66']],
+    // Once each.
+    ['limits: [{}, { amount: x }]\nenforcement: { kept: { urgent: 1u } }', ['f:3:14', 'f:3:28', 'f:4:28']],
+  ])('is told once, and does not hide what is wrong elsewhere: %j', (fields, places) => {
+    expect(read(inBudget(fields)).problems.map((problem) => problem.split(': ')[0])).toEqual(places);
+  });
+
   it('is told where it is no YAML at all', () => {
     expect(read('budgets: {\n').problems[0]).toMatch(/^f:2:1: /);
   });
