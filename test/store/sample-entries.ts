@@ -184,7 +184,7 @@ export function granted(
 }
 
 /** Figures of one that waits. */
-export function waits(micros: bigint): ReservationFigures {
+function waits(micros: bigint): ReservationFigures {
   return { ...held(0n, 0), state: 'QUEUED', requestedMicros: micros, expireMs: 0 };
 }
 

@@ -180,8 +180,6 @@ export function succeed(command: Command): Answer {
     case 'LeaveQueue':
     case 'GetReservation':
       return reservationShown(command.treeId, fakeReservation(command.id));
-    case 'LeaveQueue':
-      return reservationShown(command.treeId, fakeReservation(command.id));
     case 'GetQueue':
       return { kind: 'queue', treeId: command.treeId, waiting: [], count: 0 };
     case 'Expire':
