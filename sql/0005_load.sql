@@ -21,8 +21,8 @@ RETURN json_build_array(
     SELECT p.salt FROM budgetd.personal p WHERE p.tree = r.tree AND p.seq = r.grant_seq) END);
 
 -- Rows of a budget's counters that a decision may need: the lifetime one, those of `p_periods` (rows of window and period),
--- and of each window that it has: the latest period of a calendar or range window; what a rolling one holds, and its steps
--- that count at `p_at_ms` or later. `p_at_ms` null: none but those of `p_periods`.
+-- and of each window that it has: the one period of a lifetime window (those that count a child apart have their own numbers);
+-- the latest period of a calendar or range window; what a rolling one holds, and its steps that count at `p_at_ms` or later. `p_at_ms` null: none but those of `p_periods`.
 CREATE FUNCTION budgetd.wanted_counters(b budgetd.budgets, p_periods bigint[], p_at_ms bigint)
 RETURNS TABLE (window_no bigint, from_ms bigint, to_ms bigint, count_max bigint)
 LANGUAGE sql STABLE
@@ -37,7 +37,7 @@ BEGIN ATOMIC
   CROSS JOIN LATERAL (
     SELECT 0, 9223372036854775807, 1 WHERE w.kind IN ('calendar', 'range')
     UNION ALL
-    SELECT 0, 0, 1 WHERE w.kind = 'rolling'
+    SELECT 0, 0, 1 WHERE w.kind = 'rolling' OR w.kind = 'lifetime' AND w.no > 0
     UNION ALL
     SELECT greatest(1, (p_at_ms - w."durationMs") / w."stepMs" * w."stepMs"), 9223372036854775807, NULL
     WHERE w.kind = 'rolling'

@@ -2,7 +2,7 @@
 // compared for as long as it is kept, so their framing must never change, and no two different requests may be framed
 // alike: every text carries its length, every number ends in a sign that no number has.
 import { hash } from 'node:crypto';
-import type { CommandKey } from '../kernel/command.ts';
+import type { CommandKey } from '../kernel/request.ts';
 
 // 16 bytes are 21 base64url characters and the upper two bits of a 22nd.
 const WHOLE_CHARS = 21;

@@ -17,8 +17,8 @@ export function isCrowdedMessage(desc: DescMessage, bytes: Uint8Array): boolean 
   return bytes.length > LOOKED_AT_BYTES && new EntryCounter(bytes).count(desc, 0, bytes.length, 0) > ENTRIES_MAX;
 }
 
-// The contract's messages are at most five deep.
-const DEPTH_MAX = 8;
+// As deep as the decoder goes. An honest message is some fifteen deep: a change of a budget with templates in templates.
+const DEPTH_MAX = 100;
 
 const COMMA = 0x2c;
 

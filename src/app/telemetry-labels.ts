@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<CommandKind, true>> = {
   ResumeBudget: true,
   CloseBudget: true,
   CloseIdle: true,
+  ApplyBudgets: true,
   TopUp: true,
   Expire: true,
   GetReservation: true,

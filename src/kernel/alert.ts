@@ -3,6 +3,7 @@
 // raised again once the spend was below it.
 import type { Account, BudgetDef, BudgetState, LimitDef } from './budget.ts';
 import { accountsAt } from './charge.ts';
+import { CHILD_SHARES_REASON } from './decide-shares.ts';
 import { type DecideContext, entryBase } from './decision.ts';
 import type { Alert, Alerted, Effect, Entry } from './entry.ts';
 import { amountIn, counterAt } from './headroom.ts';
@@ -32,6 +33,8 @@ function addAlertsOf(alerts: Alert[], state: TreeState, entry: Entry, context: D
       }
       return;
     case 'BudgetUpdated':
+      // An edit that a child brings about leaves amounts and spend as they are.
+      if (entry.reason === CHILD_SHARES_REASON) return;
       addAlertsOfEdit(alerts, state, entry.def.no, context);
       return;
     default:

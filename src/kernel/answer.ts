@@ -59,6 +59,8 @@ export interface LimitStanding {
   readonly amountMicros: bigint;
   /** Sums in the current period; of a rolling window those that count now. */
   readonly counter: Counter;
+  /** What is kept back of it now for floors of children that have not used them. */
+  readonly flooredMicros: bigint;
   /** The current period; undefined for lifetime and rolling windows. A range outside its time is shown as it stands. */
   readonly period: Period | undefined;
 }
@@ -89,6 +91,13 @@ export interface BudgetAnswer {
   readonly replayed: boolean;
 }
 
+/** One budget a change, in the order of the changes, each as that change left it. */
+export interface BudgetsAnswer {
+  readonly kind: 'budgets';
+  readonly results: readonly BudgetAnswer[];
+  readonly replayed: boolean;
+}
+
 /** How many lapses an Expire recorded, and whether more are due. */
 export interface ExpireAnswer {
   readonly kind: 'expired';
@@ -103,5 +112,6 @@ export type Answer =
   | QueueAnswer
   | RenewalsAnswer
   | BudgetAnswer
+  | BudgetsAnswer
   | ExpireAnswer
   | Refusal;

@@ -9,10 +9,11 @@ import {
   type LimitInput,
   type WindowDef,
 } from './budget.ts';
+import { ownWindowOf } from './child-share.ts';
 import type { BudgetPath } from './names.ts';
 import type { RateDef, RateInput } from './rate.ts';
 import { type Calendar, sameRule } from './window.ts';
-import { firstPeriodOf, windowOf } from './window-history.ts';
+import { firstPeriodOf } from './window-history.ts';
 
 /** What a new budget has beside its terms. */
 export interface NewBudget {
@@ -40,6 +41,9 @@ export function newDef(fresh: NewBudget, terms: BudgetTerms, nowMs: number, cale
     enforcement: terms.enforcement,
     alertAt: terms.alertAt,
     weight: terms.weight,
+    floorMicros: terms.floorMicros,
+    sharePercent: terms.sharePercent,
+    childShares: [],
     childTemplate: terms.childTemplate,
     suspended: false,
     closed: false,
@@ -68,15 +72,15 @@ type Limits = Pick<BudgetDef, 'windows' | 'windowNoMax' | 'limits' | 'limitNoMax
 
 /**
  * Limits after an edit that states all of them. A limit that keeps its name keeps its number, and a window that keeps its rule
- * keeps its number too: what is used stays used. A window that no limit names any more goes.
+ * keeps its number too: what is used stays used. A window that no limit names any more goes; those of children are the caller's.
  */
 export function limitsAfter(before: Limits, inputs: readonly LimitInput[], nowMs: number, calendar: Calendar): Limits {
   let { limitNoMax, windowNoMax } = before;
   const windows: WindowDef[] = before.windows.filter(
-    ({ no, rule }) => no === 0 || inputs.some((input) => sameRule(input.rule, rule)),
+    ({ no, rule, childNo }) => no === 0 || childNo !== undefined || inputs.some((input) => sameRule(input.rule, rule)),
   );
   const limits = inputs.map(({ name, rule, amountMicros }): LimitDef => {
-    let window = windowOf(windows, rule);
+    let window = ownWindowOf(windows, rule);
     if (window === undefined) {
       windowNoMax += 1;
       window = { no: windowNoMax, rule, firstPeriodMs: firstPeriodOf(rule, nowMs, calendar) };

@@ -21,6 +21,15 @@ export interface WindowDef {
    * lifetime and rolling windows, which count every live hold.
    */
   readonly firstPeriodMs: number;
+  /** The child that it counts apart, of those in `childShares`: only what is charged through it is in it. Left out: everything is. */
+  readonly childNo?: number;
+}
+
+/** What a child has for itself of every limit of the budget above: that one's definition lists it. */
+export interface ChildShare {
+  readonly childNo: number;
+  readonly floorMicros: bigint;
+  readonly sharePercent: number | undefined;
 }
 
 /** What was added to a limit for one period alone. */
@@ -93,6 +102,10 @@ export interface BudgetTerms {
   readonly alertAt: readonly number[];
   /** How large a part of what comes free goes to it beside its siblings, while several wait. 1 to 1,000,000. */
   readonly weight: number;
+  /** So much of every limit of the budget above, in each period, only this budget may use. 0: nothing. */
+  readonly floorMicros: bigint;
+  /** The most of every limit of the budget above that is used through this budget, in percent of the amount, 1 to 100; undefined: all. */
+  readonly sharePercent: number | undefined;
   /** Terms of budgets right below that are made by their first granted Reserve. */
   readonly childTemplate: BudgetTerms | undefined;
 }
@@ -122,6 +135,10 @@ export interface BudgetDef {
   readonly enforcement: Enforcement;
   readonly alertAt: readonly number[];
   readonly weight: number;
+  readonly floorMicros: bigint;
+  readonly sharePercent: number | undefined;
+  /** Children with a floor or a share that are not closed, those that had one first in front. */
+  readonly childShares: readonly ChildShare[];
   readonly childTemplate: BudgetTerms | undefined;
   readonly suspended: boolean;
   readonly closed: boolean;

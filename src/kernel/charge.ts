@@ -1,6 +1,7 @@
 // What a reservation charges: the budgets on all its paths, each once, and of each the accounts of its windows. Stands alone
 // because asking, settling, lapsing and reading must find the same accounts.
 import type { Account, BudgetState, PeriodAccounts, WindowDef } from './budget.ts';
+import { windowsThrough } from './child-share.ts';
 import type { Effect } from './entry.ts';
 import type { Reservation } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
@@ -17,8 +18,9 @@ export function accountsAt(budgets: readonly BudgetState[], atMs: number, calend
   const accounts: Account[] = [];
   let fromMs = Number.NEGATIVE_INFINITY;
   let untilMs = Number.POSITIVE_INFINITY;
+  const isOn = (no: number): boolean => budgets.some(({ def }) => def.no === no);
   for (const { def } of budgets) {
-    for (const window of def.windows) {
+    for (const window of windowsThrough(def, isOn)) {
       const { rule } = window;
       if (rule.kind === 'calendar') {
         const { startMs, endMs } = calendar.period(rule, atMs);
@@ -55,14 +57,12 @@ export function chainsCharge(
   const budgets = union(chains);
   const byBudget = new Map<number, Account[]>();
   for (const chain of chains) {
-    const fresh = new Map<number, Account[]>();
     for (const account of chainCharge(state, chain, atMs, calendar).accounts) {
-      if (byBudget.has(account.budgetNo)) continue;
-      const own = fresh.get(account.budgetNo);
-      if (own === undefined) fresh.set(account.budgetNo, [account]);
-      else own.push(account);
+      const own = byBudget.get(account.budgetNo);
+      if (own === undefined) byBudget.set(account.budgetNo, [account]);
+      // Through another child it is in other windows of the same budget.
+      else if (!own.some(({ windowNo }) => windowNo === account.windowNo)) own.push(account);
     }
-    for (const [no, own] of fresh) byBudget.set(no, own);
   }
   return { budgets, accounts: budgets.flatMap(({ def }) => byBudget.get(def.no) ?? []) };
 }
@@ -85,6 +85,7 @@ function depthOf({ def }: BudgetState): number {
 export function reservationCharge(state: TreeState, reservation: Reservation, calendar: Calendar): Charge {
   const budgets: BudgetState[] = [];
   let asAdmitted = true;
+  let hasShares = false;
   let windowCount = 0;
   for (const { budgetNo, windowNo } of reservation.accounts) {
     let budget = budgets.at(-1);
@@ -92,15 +93,23 @@ export function reservationCharge(state: TreeState, reservation: Reservation, ca
       budget = state.mustBudget(budgetNo);
       budgets.push(budget);
       windowCount += budget.def.windows.length;
+      if (budget.def.childShares.length > 0) hasShares = true;
     }
     if (windowNo !== 0 && !budget.def.windows.some(({ no }) => no === windowNo)) asAdmitted = false;
   }
+  const isOn = (no: number): boolean => budgets.some(({ def }) => def.no === no);
+  if (hasShares) windowCount = budgets.reduce((count, { def }) => count + windowsThrough(def, isOn).length, 0);
   if (asAdmitted && windowCount === reservation.accounts.length) return { budgets, accounts: reservation.accounts };
-  return { budgets, accounts: budgets.flatMap((budget) => accountsNow(budget, reservation, calendar)) };
+  return { budgets, accounts: budgets.flatMap((budget) => accountsNow(budget, reservation, isOn, calendar)) };
 }
 
-function accountsNow({ def }: BudgetState, reservation: Reservation, calendar: Calendar): Account[] {
-  return def.windows.flatMap((window) => {
+function accountsNow(
+  { def }: BudgetState,
+  reservation: Reservation,
+  isOn: (no: number) => boolean,
+  calendar: Calendar,
+): Account[] {
+  return windowsThrough(def, isOn).flatMap((window) => {
     const own = reservation.accounts.find((each) => each.budgetNo === def.no && each.windowNo === window.no);
     if (own !== undefined) return [own];
     const periodMs = periodAt(window, reservation.createMs, calendar);

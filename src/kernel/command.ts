@@ -4,16 +4,9 @@ import type { BudgetTerms, Labels, LimitInput, OnExpiry, OverrunPolicy, Shape } 
 import type { Enforcement, Priority } from './enforcement.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
 import type { RateInput } from './rate.ts';
+import type { Alternative, CommandKey } from './request.ts';
 import type { Outcome } from './reservation.ts';
-import type { WindowHistory } from './window-history.ts';
-
-/** An idempotency key as the kernel sees it. */
-export interface CommandKey {
-  /** Digest of method, resource and key: 16 bytes in base64url. */
-  readonly digest: string;
-  /** Digest of every other field that the client set, personal ones left out: 16 bytes in base64url. */
-  readonly fingerprint: string;
-}
+import type { EditHistory } from './window-history.ts';
 
 /** Personal fields of a request. They stay out of the journal, which holds a commitment salted with `salt`. */
 export interface PersonalFields {
@@ -32,13 +25,6 @@ export interface CommandBase {
   readonly key: CommandKey | undefined;
   /** Undefined where the request set none. */
   readonly personal: PersonalFields | undefined;
-}
-
-/** A cheaper way to do the work, for a budget that degrades. */
-export interface Alternative {
-  readonly label: string;
-  /** Range 0 to the maxMicros of its Reserve; granted whole or not at all. */
-  readonly maxMicros: bigint;
 }
 
 /** Places a hold. */
@@ -136,9 +122,11 @@ export interface UpdateBudget extends CommandBase {
   readonly enforcement: Partial<Enforcement>;
   readonly alertAt: readonly number[] | undefined;
   readonly weight: number | undefined;
+  readonly floorMicros: bigint | undefined;
+  readonly sharePercent: { readonly to: number | undefined } | undefined;
   readonly childTemplate: { readonly to: BudgetTerms | undefined } | undefined;
-  /** What windows that this edit brings have to start from; the lane reads it where `neededHistory` asks for it. */
-  readonly history: WindowHistory | undefined;
+  /** What windows that this edit brings have to start from; the lane reads it where `editNeeds` asks for it. */
+  readonly history: EditHistory | undefined;
   /** Whether the labels are replaced by those in `personal` (none there: all removed). */
   readonly replaceLabels: boolean;
 }
@@ -147,7 +135,24 @@ export interface UpdateBudget extends CommandBase {
 export interface SwitchBudget extends CommandBase {
   readonly kind: 'SuspendBudget' | 'ResumeBudget' | 'CloseBudget';
   readonly budget: BudgetPath;
+  /** Undefined: whatever the revision is now. */
+  readonly expectedRevision: number | undefined;
   readonly reason: string;
+}
+
+/** One change of an ApplyBudgets: a command of its own, with the tree, the actor and a key of its own in the others' row. */
+export type BudgetEdit = CreateBudget | UpdateBudget | SwitchBudget;
+
+/** Edits budgets of one tree in order, each seeing the ones before: all or none. */
+export interface ApplyBudgets extends CommandBase {
+  readonly kind: 'ApplyBudgets';
+  /**
+   * At least 1, no budget twice. Keys of changes share one fingerprint, that of the whole; the first change has the command's
+   * own key, under which a refusal is remembered.
+   */
+  readonly changes: readonly BudgetEdit[];
+  /** Decides and changes nothing. */
+  readonly dryRun: boolean;
 }
 
 /** Raises one limit. */
@@ -209,7 +214,7 @@ export type ReservationCommand = Extend | Settle | Release | LeaveQueue | GetRes
 export type BudgetCommand = CreateBudget | UpdateBudget | SwitchBudget | TopUp | CloseIdle | GetBudget | GetQueue;
 
 /** Every command. */
-export type Command = Reserve | ReservationCommand | Renew | BudgetCommand | Expire;
+export type Command = Reserve | ReservationCommand | Renew | BudgetCommand | ApplyBudgets | Expire;
 
 /** Name of a command, as the journal writes it. */
 export type CommandKind = Command['kind'];

@@ -4,23 +4,25 @@ import type { BudgetState } from './budget.ts';
 import type { Charge } from './charge.ts';
 import type { Reserve } from './command.ts';
 import type { DecideContext, QueueContext } from './decision.ts';
-import type { LimitRoom } from './headroom.ts';
+import { admissibleMicros, type LimitRoom, limitRooms, openMicros, roomThrough, sharesShortOf } from './headroom.ts';
+import { atLeastZero, MICROS_MAX } from './money.ts';
 import type { BudgetPath } from './names.ts';
 import { type Ask, failingRooms, timedRecoveryMs } from './refuse-money.ts';
 import type { RateRoom } from './refuse-rate.ts';
 import { fullBudgets, rateFails, waitMs } from './refuse-rate.ts';
 import type { TreeState } from './tree-state.ts';
-import { childAt, isAhead, rankOf } from './wait-order.ts';
+import { childAt, isAhead, rankOf, type Standing } from './wait-order.ts';
 import type { PointName, WaitPoint } from './wait-point.ts';
 import type { WaitQueue } from './wait-queue.ts';
 
-/** Points at which somebody is before a request. */
+/** Points at which somebody is before a request, and how much of their limits those could use. */
 export interface Behind {
   readonly points: readonly WaitPoint[];
+  readonly taken: ReadonlyMap<WaitPoint, bigint>;
 }
 
 /** Nobody is before it. */
-export const NOT_BEHIND: Behind = { points: [] };
+export const NOT_BEHIND: Behind = { points: [], taken: new Map() };
 
 /** What a request asks that can be contended. */
 export interface Asked {
@@ -38,39 +40,85 @@ export function behindOf(state: TreeState, asked: Asked, command: Reserve, conte
   const { queue } = state;
   if (queue === undefined) return NOT_BEHIND;
   const points: WaitPoint[] = [];
-  for (const budget of asked.judging) {
+  const taken = new Map<WaitPoint, bigint>();
+  for (const budget of asked.charge.budgets) {
+    const binding = asked.judging.includes(budget);
     for (const point of queue.pointsAt(budget.def.no)) {
-      if (uses(point, asked.rates) && isBehind(queue, point, command, context)) points.push(point);
+      if (!uses(point, binding, asked.rates)) continue;
+      const own = standingAt(queue, point, command, context);
+      const first = point.first(context.nowMs);
+      if (first === undefined || first.seq === own.seq || !isAhead(first, own)) continue;
+      const micros = point.kind === 'limit' ? takenAt(state, asked, point, own, command, context) : MICROS_MAX;
+      if (micros === 0n) continue;
+      points.push(point);
+      taken.set(point, micros);
     }
   }
-  return points.length === 0 ? NOT_BEHIND : { points };
+  return points.length === 0 ? NOT_BEHIND : { points, taken };
 }
 
-function uses({ kind, budgetNo, no }: PointName, rates: readonly RateRoom[]): boolean {
-  return kind !== 'rate' || rates.some(({ budget, rate }) => budget.def.no === budgetNo && rate.no === no);
+// A share is of a limit above: it binds whether the budget itself does or not.
+function uses({ kind, budgetNo, no }: PointName, binding: boolean, rates: readonly RateRoom[]): boolean {
+  if (kind === 'rate') return rates.some(({ budget, rate }) => budget.def.no === budgetNo && rate.no === no);
+  return kind === 'share' || binding;
 }
 
-function isBehind(
+function standingAt(
   queue: WaitQueue,
   point: WaitPoint,
   command: Reserve,
   { nowMs, queue: { ageMs } }: DecideContext,
-): boolean {
-  const first = point.first(nowMs);
-  if (first === undefined) return false;
+): Standing {
   const own = queue.byId(command.id);
   const seq = own?.queued.seq ?? Number.POSITIVE_INFINITY;
-  if (first.seq === seq) return false;
   const rank = rankOf(command.priority, own?.createMs ?? nowMs, nowMs, ageMs);
-  const child = childAt(point.budget, [command.budget, ...command.also]) ?? '';
-  return isAhead(first, { rank, child, seq, share: point.shareOf(child, nowMs) });
+  const child = childAt(point.budget, pathsOf(command)) ?? '';
+  return { rank, child, seq, share: point.shareOf(child, nowMs) };
 }
 
-/** Whether somebody is before it at a limit. */
-export function isBehindAt({ points }: Behind, { budget, limit }: LimitRoom): boolean {
-  for (const { kind, budgetNo, no } of points)
-    if (kind === 'limit' && no === limit.no && budgetNo === budget.def.no) return true;
-  return false;
+// All of it, unless something is kept for this request that is not open to those before it: a floor, or what its class may use.
+function takenAt(
+  state: TreeState,
+  { charge }: Asked,
+  point: WaitPoint,
+  own: Standing,
+  { priority }: Reserve,
+  { nowMs }: DecideContext,
+): bigint {
+  const viewOf = state.queue?.viewsAt(point.budgetNo);
+  const room = viewOf && limitRooms(charge, nowMs).find((each) => isOf(point, each));
+  if (viewOf === undefined || room === undefined) return MICROS_MAX;
+  const openMicros = atLeastZero(admissibleMicros(room, priority));
+  let most = 0n;
+  for (const { head, paths } of point.aheadOf(own, viewOf, nowMs)) {
+    const isOn = (no: number): boolean => {
+      const path = state.budget(no)?.def.path;
+      return path !== undefined && childAt(path, paths) !== undefined;
+    };
+    const micros = atLeastZero(admissibleMicros(roomThrough(room, isOn, nowMs), head.priority));
+    if (micros >= openMicros) return MICROS_MAX;
+    if (micros > most) most = micros;
+  }
+  return most;
+}
+
+function isOf({ budgetNo, no }: PointName, { budget, limit }: LimitRoom): boolean {
+  return budget.def.no === budgetNo && limit.no === no;
+}
+
+/** What of a limit those could use who come first. */
+export function takenMicros({ points, taken }: Behind, room: LimitRoom): bigint {
+  let most = 0n;
+  for (const point of points) {
+    const isThere = point.kind === 'share' ? isShareOf(point, room) : point.kind === 'limit' && isOf(point, room);
+    const micros = isThere ? (taken.get(point) ?? 0n) : 0n;
+    if (micros > most) most = micros;
+  }
+  return most;
+}
+
+function isShareOf({ budgetNo, no }: PointName, { limit, uses }: LimitRoom): boolean {
+  return limit.no === no && uses?.some(({ isOwn, share }) => isOwn && share.childNo === budgetNo) === true;
 }
 
 /** The points that hold a request back, and when to look again though nothing happens: where a rate fills or a window turns. */
@@ -88,7 +136,12 @@ export function contendedBy(asked: Asked, rooms: readonly LimitRoom[], behind: B
     if (!isKnown) points.push({ budgetNo: def.no, budget: def.path, kind, no });
   };
   for (const room of failingRooms(rooms, ask)) {
-    add(room.budget, 'limit', room.limit.no);
+    const short = sharesShortOf(room, ask.minMicros);
+    for (const childNo of short) {
+      const child = asked.charge.budgets.find(({ def }) => def.no === childNo);
+      if (child !== undefined) add(child, 'share', room.limit.no);
+    }
+    if (short.length === 0 || openMicros(room, ask.priority) < ask.minMicros) add(room.budget, 'limit', room.limit.no);
     const recoverMs = timedRecoveryMs(room, ask);
     if (recoverMs !== undefined) wakeMs = Math.min(wakeMs, ask.nowMs + recoverMs);
   }
@@ -126,7 +179,7 @@ export function nextRiseMs(
   return createMs + (Math.floor(Math.max(0, nowMs - createMs) / ageMs) + 1) * ageMs;
 }
 
-/** Paths that a request names. */
-export function pathsOf({ budget, also }: Pick<Reserve, 'budget' | 'also'>): readonly BudgetPath[] {
+// Paths that a request names.
+function pathsOf({ budget, also }: Pick<Reserve, 'budget' | 'also'>): readonly BudgetPath[] {
   return [budget, ...also];
 }

@@ -1,15 +1,11 @@
 // Commands on budgets: create, update, suspend, resume, close, top up. Each entry carries the definition after it, whole.
-import {
-  type BudgetDef,
-  type BudgetState,
-  type BudgetTerms,
-  type Counter,
-  EMPTY_LIFETIME,
-  type LimitDef,
-} from './budget.ts';
+import type { BudgetDef, BudgetState, BudgetTerms, Counter, LimitDef, LimitInput } from './budget.ts';
 import { limitsAfter, newDef, ratesAfter } from './budget-from-terms.ts';
+import { childWindows } from './child-share.ts';
 import type { CloseIdle, CreateBudget, SwitchBudget, TopUp, UpdateBudget } from './command.ts';
+import { aboveChange, openingCounters, shareProblems } from './decide-shares.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from './decision.ts';
+import { editNeeds, fitsEdit } from './edit-history.ts';
 import type { BudgetChange, RateMove } from './entry.ts';
 import { invariant } from './invariant.ts';
 import { MICROS_MAX, minMicros } from './money.ts';
@@ -21,8 +17,7 @@ import type { FieldProblem, Refusal } from './refusal.ts';
 import { depthRefusal, fanOutRefusal } from './refuse-shape.ts';
 import { budgetNotFound, closedRefusal, invalidFields } from './refuse-state.ts';
 import type { TreeState } from './tree-state.ts';
-import { sameRule } from './window.ts';
-import { fitsHistory, neededHistory } from './window-history.ts';
+import type { EditHistory } from './window-history.ts';
 
 /** Unit of a tree whose root names none. */
 const UNIT_DEFAULT = 'USD';
@@ -48,9 +43,11 @@ export function decideCreate(state: TreeState, command: CreateBudget, context: D
   if (treeUnit !== undefined && command.unit !== undefined && command.unit !== treeUnit) {
     problems.push({ field: 'budget.unit', description: `the unit of this tree is ${treeUnit}` });
   }
+  const no = state.position.budgetCount + 1;
+  problems.push(...shareProblems(parent?.def, undefined, { ...command, no }));
   if (problems.length > 0) return answerOnly(invalidFields(problems));
   const fresh = {
-    no: state.position.budgetCount + 1,
+    no,
     path,
     parentNo: parent?.def.no,
     owner: command.owner,
@@ -78,12 +75,21 @@ export function decideUpdate(state: TreeState, command: UpdateBudget, context: D
     command.uncapped !== undefined || command.limits !== undefined || command.childTemplate !== undefined;
   const childTemplate = command.childTemplate === undefined ? before.childTemplate : command.childTemplate.to;
   const limits = command.limits ?? before.limits;
-  const problems = namesCap ? cappingProblems(isCapped, { uncapped, limits, childTemplate }, 'budget') : [];
+  const floorMicros = command.floorMicros ?? before.floorMicros;
+  const sharePercent = command.sharePercent === undefined ? before.sharePercent : command.sharePercent.to;
+  const problems = [
+    ...(namesCap ? cappingProblems(isCapped, { uncapped, limits, childTemplate }, 'budget') : []),
+    ...shareProblems(chain.at(-2)?.def, before, { no: before.no, floorMicros, sharePercent }),
+  ];
   if (problems.length > 0) return answerOnly(invalidFields(problems));
-  const counted = command.limits && limitsAfter(before, command.limits, context.nowMs, context.calendar);
+  const needs = editNeeds(state, budget, command, context.nowMs, context.calendar);
+  invariant(
+    fitsEdit(command.history, needs, state.position.seq),
+    'the past of a new window is summed up to the last entry',
+  );
   const def: BudgetDef = {
     ...before,
-    ...counted,
+    ...(command.limits && countedAfter(before, command.limits, context)),
     ...(command.rates && ratesAfter(before, command.rates)),
     kind: command.budgetKind ?? before.kind,
     owner: command.owner ?? before.owner,
@@ -94,15 +100,23 @@ export function decideUpdate(state: TreeState, command: UpdateBudget, context: D
     enforcement: { ...before.enforcement, ...command.enforcement },
     alertAt: command.alertAt ?? before.alertAt,
     weight: command.weight ?? before.weight,
+    floorMicros,
+    sharePercent,
     childTemplate,
     revision: before.revision + 1,
     updateMs: context.nowMs,
   };
   return changed(state, command, context, 'BudgetUpdated', def, {
     replaceLabels: command.replaceLabels,
-    opening: openingOf(state, budget, command, def, context),
+    opening: openingCounters(state, before, def, command.history),
+    history: command.history,
     rateMoves: editedRates(budget, def, context.nowMs),
   });
+}
+
+function countedAfter(before: BudgetDef, limits: readonly LimitInput[], { nowMs, calendar }: DecideContext) {
+  const counted = limitsAfter(before, limits, nowMs, calendar);
+  return { ...counted, ...childWindows({ ...counted, childShares: before.childShares }, nowMs, calendar) };
 }
 
 const SWITCHES = {
@@ -116,6 +130,9 @@ export function decideSwitch(state: TreeState, command: SwitchBudget, context: D
   const budget = state.budgetAt(command.budget);
   if (budget === undefined) return answerOnly(budgetNotFound(command.budget));
   const { def: before } = budget;
+  if (command.expectedRevision !== undefined && command.expectedRevision !== before.revision) {
+    return answerOnly(etagMismatch(before));
+  }
   const { type, set } = SWITCHES[command.kind];
   const after = { ...before, ...set };
   const same = after.suspended === before.suspended && after.closed === before.closed;
@@ -201,30 +218,6 @@ function cappingProblems(isCappedAbove: boolean, terms: Capping, field: string):
   return [{ field: `${field}.uncapped`, description }, ...below];
 }
 
-// A window that is new on a budget counts what the journal says since its start. It begins with a counter even where that is
-// nothing: a reservation that is there already may come to more later, when the period is not the latest any more.
-function openingOf(
-  state: TreeState,
-  budget: BudgetState,
-  { limits, history }: UpdateBudget,
-  { windows }: BudgetDef,
-  { nowMs, calendar }: DecideContext,
-): Counter[] {
-  const needs = limits === undefined ? [] : neededHistory(budget, limits, nowMs, calendar);
-  invariant(
-    needs.length === 0 || fitsHistory(history, needs, state.position.seq),
-    'the past of a new window is summed up to the last entry',
-  );
-  const fresh = windows.filter(({ no }) => no > budget.def.windowNoMax);
-  return fresh.flatMap(({ no: windowNo, rule, firstPeriodMs: periodMs }) => {
-    const sum = needs.length === 0 ? undefined : history?.sums.find((each) => sameRule(each.rule, rule));
-    if (sum === undefined) return [{ ...EMPTY_LIFETIME, windowNo, periodMs }];
-    const { heldMicros, settledMicros, overrunMicros, steps } = sum;
-    const whole = { windowNo, periodMs, heldMicros, settledMicros, overrunMicros };
-    return [whole, ...steps.map((step) => ({ windowNo, heldMicros: 0n, ...step }))];
-  });
-}
-
 // A level is reckoned from the last use on. Where the count or the burst is edited, what filled until then is settled by the
 // old ones: the new ones would mint it, or take it away, from before they were.
 function editedRates(
@@ -254,6 +247,7 @@ interface ChangeDetails {
   readonly addMicros?: bigint;
   readonly reason?: string;
   readonly opening?: readonly Counter[];
+  readonly history?: EditHistory | undefined;
   readonly rateMoves?: readonly RateMove[];
   readonly openChildren?: BudgetChange['openChildren'];
 }
@@ -277,6 +271,8 @@ function changed(
     rateMoves: details.rateMoves ?? [],
     openChildren: def.parentNo === undefined ? 0 : (details.openChildren ?? 0),
   };
-  const after = budgetAfter(state.budget(def.no), entry);
-  return { answer: readBudget(state, after, context, false), entries: [entry] };
+  const before = state.budget(def.no);
+  const after = budgetAfter(before, entry);
+  const above = aboveChange(state, command.actor, before?.def, def, details.history, context);
+  return { answer: readBudget(state, after, context, false), entries: [entry, ...above] };
 }

@@ -84,8 +84,8 @@ function standingOf({ asked, charge, behind }: Judged) {
   return { ...asked, charge, behind, admittedMicros: undefined, counterRoom: 0n };
 }
 
-/** The Reserve that one waits with; it does not wait once more. */
-export function reserveOf(treeId: TreeId, waiting: Waiting): Reserve {
+// The Reserve that one waits with; it does not wait once more.
+function reserveOf(treeId: TreeId, waiting: Waiting): Reserve {
   const { id, budget, also, priority, holder, actingFor, labels, figures, queued } = waiting;
   const { key, actor, minMicros, ttlMs, tokens, toolCalls, alternatives, salt } = queued;
   return {

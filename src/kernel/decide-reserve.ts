@@ -2,12 +2,22 @@
 import type { BudgetState, Labels } from './budget.ts';
 import { effectsOf } from './charge.ts';
 import type { Reserve } from './command.ts';
-import { type Asked, type Behind, behindOf } from './contention.ts';
+import { type Asked, type Behind, behindOf, NOT_BEHIND, takenMicros } from './contention.ts';
+import { openingCounters, sharesEdit } from './decide-shares.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse, revisionsOf } from './decision.ts';
 import { asEnforced, binds, isSpecial } from './enforcement.ts';
 import { enqueued, queueFullRefusal, waits } from './enqueue.ts';
 import type { BudgetChange, Entry } from './entry.ts';
-import { admitted, counterRoomMicros, headroomAfter, type LimitRoom, tightest } from './headroom.ts';
+import {
+  admissibleMicros,
+  admitted,
+  counterRoomMicros,
+  headroomAfter,
+  type LimitRoom,
+  leastBy,
+  limitRooms,
+  tightest,
+} from './headroom.ts';
 import { invariant } from './invariant.ts';
 import { atLeastZero, minMicros as least } from './money.ts';
 import type { Refusal } from './refusal.ts';
@@ -64,7 +74,7 @@ export function decideReserve(state: TreeState, command: Reserve, context: Decid
     maxMicros: command.maxMicros,
     minMicros: command.minMicros,
     holder: command.holder,
-    budgets: charge.budgets.filter(({ def }) => state.budget(def.no) !== undefined),
+    budgets: charge.budgets.flatMap(({ def }) => state.budget(def.no) ?? []),
   });
 }
 
@@ -110,7 +120,7 @@ function admit(asked: AskedCharge, behind: Behind, command: Reserve, context: De
   const { nowMs } = context;
   const binding = tightest(charge, nowMs);
   const counterRoom = counterRoomMicros(charge, nowMs);
-  const admittedMicros = notBehind(admitted(charge, binding, command.priority, nowMs), behind);
+  const admittedMicros = admittedBehind(charge, binding, behind, command, context);
   const standing = { ...asked, admittedMicros, counterRoom, behind };
   const refusal = suspendedRefusal(budgets) ?? closedRefusal(budgets) ?? judge(standing, command, context);
   if (refusal !== undefined) return refusal;
@@ -126,12 +136,18 @@ function admit(asked: AskedCharge, behind: Behind, command: Reserve, context: De
   };
 }
 
-// What somebody waits for who comes first is not there.
-function notBehind(admittedMicros: bigint | undefined, { points }: Behind): bigint | undefined {
-  for (const { kind } of points) {
-    if (kind === 'limit') return admittedMicros === undefined ? 0n : least(admittedMicros, 0n);
-  }
-  return admittedMicros;
+// What somebody could use who waits and comes first is not there.
+function admittedBehind(
+  charge: RequestedCharge,
+  binding: LimitRoom | undefined,
+  behind: Behind,
+  { priority }: Reserve,
+  { nowMs }: DecideContext,
+): bigint | undefined {
+  if (behind === NOT_BEHIND) return admitted(charge, binding, priority, nowMs);
+  const available = (room: LimitRoom): bigint => admissibleMicros(room, priority) - takenMicros(behind, room);
+  const named = leastBy(limitRooms(charge, nowMs), available);
+  return named && available(named);
 }
 
 interface Standing extends Asked {
@@ -174,9 +190,8 @@ function shadowOf(standing: Standing, command: Reserve, context: DecideContext):
   const enforced = { ...charge, budgets: judging };
   const use = { requests: 1, tokens: command.tokens, toolCalls: command.toolCalls };
   const rates = rateRooms(judging, use, context.nowMs);
-  const { priority } = command;
-  const room = admitted(enforced, tightest(enforced, context.nowMs), priority, context.nowMs);
-  const admittedMicros = notBehind(room, standing.behind);
+  const binding = tightest(enforced, context.nowMs);
+  const admittedMicros = admittedBehind(enforced, binding, standing.behind, command, context);
   const refusal = judge({ ...standing, charge: enforced, judging, rates, admittedMicros }, command, context);
   if (refusal === undefined) return undefined;
   const mode = charge.budgets.find(({ def }) => def.path === refusal.budget)?.def.enforcement.mode ?? 'enforce';
@@ -219,24 +234,29 @@ export function granted(
     dryRun: command.dryRun,
   } as const;
   if (command.dryRun) return answerOnly(answer);
-  const before = state.reservation(command.id)?.figures.state;
-  invariant(before === undefined || before === 'QUEUED', `id ${command.id} of a new reservation is taken`);
+  const waiting = state.reservation(command.id);
+  invariant(
+    waiting === undefined || waiting.figures.state === 'QUEUED',
+    `id ${command.id} of a new reservation is taken`,
+  );
   const movement = { heldMicros: grantedMicros, settledMicros: 0n, overrunMicros: 0n, active: 1 };
-  const made = charge.made.map((def, index) => createdEntry(state, command, context, def, index));
+  const made = charge.made.map((def) => createdEntry(state, command, context, def));
+  const edited = charge.edited.map((def) => listedEntry(state, command, context, def));
+  const before = [...made, ...edited].map((each, index) => ({ ...each, seq: each.seq + index }));
   const base = entryBase(state, command, context);
   const entry: Entry = {
     ...base,
-    seq: base.seq + made.length,
+    seq: base.seq + before.length,
     type: 'Granted',
     reservation,
     minMicros,
     revisions: revisionsOf(charge.budgets),
     headroom,
     effects: effectsOf(charge, movement, context.nowMs),
-    enqueuedSeq: before === undefined ? undefined : state.reservation(command.id)?.queued?.seq,
+    enqueuedSeq: waiting?.queued?.seq,
     rateMoves: rates.length === 0 ? NO_MOVES : rateMoves(rates),
   };
-  return { answer, entries: made.length === 0 ? [entry] : [...made, entry] };
+  return { answer, entries: before.length === 0 ? [entry] : [...before, entry] };
 }
 
 const NO_MOVES: readonly never[] = [];
@@ -247,12 +267,9 @@ function createdEntry(
   command: Reserve,
   context: DecideContext,
   def: BudgetState['def'],
-  index: number,
 ): BudgetChange {
-  const base = entryBase(state, { actor: command.actor, key: undefined, personal: undefined }, context);
   return {
-    ...base,
-    seq: base.seq + index,
+    ...entryBase(state, { actor: command.actor, key: undefined, personal: undefined }, context),
     type: 'BudgetCreated',
     def,
     replaceLabels: true,
@@ -262,6 +279,17 @@ function createdEntry(
     rateMoves: NO_MOVES,
     openChildren: 1,
   };
+}
+
+// What is made below it has a floor or a share.
+function listedEntry(
+  state: TreeState,
+  command: Reserve,
+  context: DecideContext,
+  def: BudgetState['def'],
+): BudgetChange {
+  const opening = openingCounters(state, state.mustBudget(def.no).def, def, undefined);
+  return { ...sharesEdit(state, command.actor, def, context), opening };
 }
 
 function newFigures(

@@ -7,10 +7,11 @@ import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from
 import { binds } from './enforcement.ts';
 import type { Released, Settled } from './entry.ts';
 import {
-  availableMicros,
   counterRoomMicros,
+  coverableMicros,
   headroomAfter,
   headroomIn,
+  type LimitRoom,
   leastBy,
   limitRooms,
   tightest,
@@ -219,11 +220,12 @@ function overrunRefusal(
   const pastHoldMicros = (command.actualMicros ?? figures.heldMicros) - figures.heldMicros;
   const { heldMicros: ownHeldMicros } = figures;
   const ask: Ask = { minMicros: pastHoldMicros, priority: reservation.priority, ownHeldMicros, ...context };
-  // Kept capacity is no bound for what is spent already.
+  // What is kept for urgent work is no bound for what is spent already.
   const rooms = limitRooms(charge, context.nowMs).filter(({ budget }) => binds(budget));
-  const failing = rooms.filter((room) => availableMicros(room) < pastHoldMicros);
+  const coverable = (room: LimitRoom): bigint => atLeastZero(coverableMicros(room));
+  const failing = rooms.filter((room) => coverable(room) < pastHoldMicros);
   const why = `the cost passes the hold by more than is available, and ${rejecting.def.path} takes no overrun`;
-  const refusal = refusalOf('OVERRUN_REJECTED', why, leastBy(failing, availableMicros), failing, ask);
+  const refusal = refusalOf('OVERRUN_REJECTED', why, leastBy(failing, coverable), failing, ask);
   return withRetry(
     refusal,
     failing.map((room) => recoveryMs(room, ask)),

@@ -10,9 +10,8 @@ import { publicReservationId } from './names.ts';
 import { readReservation } from './read.ts';
 import type { Refusal } from './refusal.ts';
 import { budgetNotFound, reservationNotFound } from './refuse-state.ts';
-import type { Reservation } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
-import { childAt, isAhead, rankOf, type Waiting } from './wait-order.ts';
+import { childAt, isAhead, isWaiting, rankOf, type Waiting } from './wait-order.ts';
 
 /**
  * The place of a Reserve whose key waits already; undefined where none does. The same key with another request is refused. Whoever
@@ -117,8 +116,4 @@ function inOrder(state: TreeState, budget: BudgetPath, { nowMs, queue: { ageMs }
     ];
   });
   return all.sort((a, b) => (isAhead(a.standing, b.standing) ? -1 : 1)).map(({ waiting }) => waiting);
-}
-
-function isWaiting(reservation: Reservation | undefined): reservation is Waiting {
-  return reservation?.figures.state === 'QUEUED';
 }

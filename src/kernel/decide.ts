@@ -3,6 +3,7 @@
 
 import type { Answer } from './answer.ts';
 import type { Command } from './command.ts';
+import { decideApplyBudgets } from './decide-apply-budgets.ts';
 import { decideCloseIdle, decideCreate, decideSwitch, decideTopUp, decideUpdate } from './decide-budget.ts';
 import { decideExtend } from './decide-extend.ts';
 import { decideExpire, decideRenew } from './decide-lease.ts';
@@ -55,6 +56,8 @@ function decideFresh(state: TreeState, command: Command, context: DecideContext)
     case 'ResumeBudget':
     case 'CloseBudget':
       return decideSwitch(state, command, context);
+    case 'ApplyBudgets':
+      return decideApplyBudgets(state, command, context);
     case 'TopUp':
       return decideTopUp(state, command, context);
     case 'CloseIdle':

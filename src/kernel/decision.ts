@@ -111,7 +111,7 @@ export function refuse(
   refusal: Refusal,
   request: RefusedRequest,
 ): Decision {
-  const dryRun = command.kind === 'Reserve' && command.dryRun;
+  const dryRun = 'dryRun' in command && command.dryRun;
   if (dryRun || !isJournaled(refusal)) return answerOnly(refusal);
   const base = entryBase(state, command, context);
   const entry: Entry = {

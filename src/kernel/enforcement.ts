@@ -62,11 +62,20 @@ function isAbove(a: Priority, b: Priority): boolean {
   return PRIORITIES.indexOf(a) > PRIORITIES.indexOf(b);
 }
 
-/** Whether any budget has leeway or keeps something, so that more than its limits has to be looked at. */
-export function isSpecial(budgets: readonly Enforcing[]): boolean {
+/** How far past an amount a budget goes. */
+export function toleranceMicros({ def }: Enforcing): bigint {
+  return def.enforcement.mode === 'soft' ? def.enforcement.toleranceMicros : 0n;
+}
+
+interface Sharing extends Enforcing {
+  readonly def: Enforcing['def'] & { readonly childShares: readonly unknown[] };
+}
+
+/** Whether any budget has leeway or keeps something, for urgent work or for a child, so that more than its limits has to be looked at. */
+export function isSpecial(budgets: readonly Sharing[]): boolean {
   for (const { def } of budgets) {
     const { mode, kept } = def.enforcement;
-    if (mode !== 'enforce' || kept.length > 0) return true;
+    if (mode !== 'enforce' || kept.length > 0 || def.childShares.length > 0) return true;
   }
   return false;
 }

@@ -1,9 +1,10 @@
 // Journal entries: what was decided, in the past tense, with its effects. `apply` needs nothing but the entry: no policy,
 // no calendar, no clock. The store turns entries into bytes and back without loss.
 import type { Account, BudgetDef, Counter, Labels } from './budget.ts';
-import type { CommandKey, CommandKind } from './command.ts';
+import type { CommandKind } from './command.ts';
 import type { ReservationId } from './names.ts';
 import type { Reason, Refusal } from './refusal.ts';
+import type { CommandKey } from './request.ts';
 import type { Reservation, ReservationFigures } from './reservation.ts';
 
 /** The same movement of every account named: a reservation moves all its levels alike. */

@@ -2,10 +2,20 @@
 // amount - settled - held - overrun (DESIGN, "available"). The only place where a ceiling is compared with what is used.
 import type { Account, BudgetState, Counter, LimitDef } from './budget.ts';
 import type { Charge } from './charge.ts';
-import { isSpecial, leewayMicros, type Priority } from './enforcement.ts';
+import { binds, isSpecial, leewayMicros, type Priority, toleranceMicros } from './enforcement.ts';
 import type { Headroom } from './entry.ts';
 import { atLeastZero, minMicros as least, MICROS_MAX } from './money.ts';
 import { rollingSpend } from './rolling-spend.ts';
+import {
+  ALL,
+  type Counting,
+  flooredMicros,
+  NOTHING,
+  type ShareUse,
+  shareLeftMicros,
+  shareUses,
+  spentAnd,
+} from './share-room.ts';
 import { isOpen, rollingRuleOf } from './window.ts';
 
 /** One limit as it stands in one period. */
@@ -19,6 +29,8 @@ export interface LimitRoom {
   readonly roomMicros: bigint;
   /** amount - settled - overrun: what would be left if every hold came back. */
   readonly unspentMicros: bigint;
+  /** What children with a floor or a share use of it; undefined where the budget lists none. */
+  readonly uses: readonly ShareUse[] | undefined;
 }
 
 /** Every limit on the accounts of a charge at `nowMs`, nearest the root first, those of one budget window by window. */
@@ -29,17 +41,28 @@ export function limitRooms({ budgets, accounts }: Charge, nowMs: number): LimitR
     while (budgets[at]?.def.no !== account.budgetNo) at += 1;
     const budget = budgets[at] as BudgetState;
     for (const limit of budget.def.limits) {
-      if (limit.windowNo === account.windowNo) rooms.push(roomOf(budget, limit, account, nowMs));
+      if (limit.windowNo === account.windowNo) rooms.push(roomOf(budget, limit, account, budgets, nowMs));
     }
   }
   return rooms;
 }
 
-function roomOf(budget: BudgetState, limit: LimitDef, account: Account, nowMs: number): LimitRoom {
+function roomOf(
+  budget: BudgetState,
+  limit: LimitDef,
+  account: Account,
+  budgets: readonly BudgetState[],
+  nowMs: number,
+): LimitRoom {
   const amountMicros = amountIn(limit, account.periodMs);
   const counter = counterAt(budget, account, nowMs);
   const unspentMicros = amountMicros - counter.settledMicros - counter.overrunMicros;
-  return { budget, limit, account, amountMicros, roomMicros: unspentMicros - counter.heldMicros, unspentMicros };
+  const roomMicros = unspentMicros - counter.heldMicros;
+  const uses =
+    budget.def.childShares.length === 0
+      ? undefined
+      : shareUses(budget, account, (no) => budgets.some(({ def }) => def.no === no), nowMs);
+  return { budget, limit, account, amountMicros, roomMicros, unspentMicros, uses };
 }
 
 /**
@@ -63,12 +86,74 @@ export function tightest({ budgets, accounts }: Charge, nowMs: number): LimitRoo
       leastMicros = roomMicros;
     }
   }
-  return found && roomOf(found.budget, found.limit, found.account, nowMs);
+  return found && roomOf(found.budget, found.limit, found.account, budgets, nowMs);
 }
 
-/** What a request of a class can have of a limit: what is left of it, with the budget's leeway. Below 0 where past it. */
+/**
+ * What a request of a class can have of a limit: what is left of it, with the budget's leeway, without floors of children that it
+ * does not go through, and within the shares of those that it does. Below 0 where past it.
+ */
 export function admissibleMicros(room: LimitRoom, priority: Priority): bigint {
-  return room.roomMicros + leewayMicros(room.budget, priority);
+  return admissible(room, priority, room.roomMicros, room.amountMicros, ALL);
+}
+
+/** The same limit as a request sees it that goes through other children. */
+export function roomThrough(room: LimitRoom, isOn: (no: number) => boolean, nowMs: number): LimitRoom {
+  return room.uses === undefined ? room : { ...room, uses: shareUses(room.budget, room.account, isOn, nowMs) };
+}
+
+/** Children on the way of a request whose shares of a limit leave less than `minMicros`. */
+export function sharesShortOf({ budget, uses, amountMicros }: LimitRoom, minMicros: bigint): number[] {
+  if (uses === undefined || !binds(budget)) return [];
+  const short = uses.filter((use) => (shareLeftMicros([use], amountMicros, ALL) ?? minMicros) < minMicros);
+  return short.map(({ share }) => share.childNo);
+}
+
+/** What a request of a class can have of a limit but for shares: they are its own. */
+export function openMicros({ budget, uses, roomMicros }: LimitRoom, priority: Priority): bigint {
+  const allMicros = roomMicros + leewayMicros(budget, priority);
+  if (uses === undefined || !binds(budget)) return allMicros;
+  return allMicros - flooredMicros(uses, roomMicros + toleranceMicros(budget), ALL);
+}
+
+/** The same once every hold has come back, but for `ownHeldMicros` of the reservation that asks for more. */
+export function admissibleUnspentMicros(room: LimitRoom, priority: Priority, ownHeldMicros = 0n): bigint {
+  return admissible(room, priority, room.unspentMicros - ownHeldMicros, room.amountMicros, spentAnd(ownHeldMicros));
+}
+
+/** The same of a whole amount, of which nothing is used. */
+export function admissibleWholeMicros(room: LimitRoom, priority: Priority, amountMicros = room.amountMicros): bigint {
+  return admissible(room, priority, amountMicros, amountMicros, NOTHING);
+}
+
+/** The same with so much left of the amount, and uses of children that count so. */
+export function admissible(
+  { budget, uses }: LimitRoom,
+  priority: Priority,
+  leftMicros: bigint,
+  amountMicros: bigint,
+  counting: Counting,
+): bigint {
+  const allMicros = leftMicros + leewayMicros(budget, priority);
+  if (uses === undefined || !binds(budget)) return allMicros;
+  const floored = flooredMicros(uses, leftMicros + toleranceMicros(budget), counting);
+  return least(allMicros - floored, shareLeftMicros(uses, amountMicros, counting) ?? allMicros);
+}
+
+/** What is kept back of a limit in a period for floors of children, as it stands. */
+export function flooredIn(budget: BudgetState, limit: LimitDef, periodMs: number, nowMs: number): bigint {
+  if (!binds(budget)) return 0n;
+  const account = { budgetNo: budget.def.no, windowNo: limit.windowNo, periodMs };
+  const { uses, roomMicros } = roomOf(budget, limit, account, [], nowMs);
+  return uses === undefined ? 0n : flooredMicros(uses, roomMicros + toleranceMicros(budget), ALL);
+}
+
+/** What a limit covers of a cost beyond its hold: as much as is admitted, whatever is kept for urgent work. Below 0 where past it. */
+export function coverableMicros({ budget, uses, roomMicros, amountMicros }: LimitRoom): bigint {
+  const allMicros = roomMicros + toleranceMicros(budget);
+  if (uses === undefined) return allMicros;
+  const coveredMicros = allMicros - flooredMicros(uses, allMicros, ALL);
+  return least(coveredMicros, shareLeftMicros(uses, amountMicros, ALL) ?? coveredMicros);
 }
 
 /**
@@ -130,11 +215,6 @@ export function headroomOf(charge: Charge, nowMs: number): Headroom {
 
 function isClosed({ budget, account }: LimitRoom, nowMs: number): boolean {
   return budget.def.windows.some(({ no, rule }) => no === account.windowNo && !isOpen(rule, nowMs));
-}
-
-/** What a limit has available. */
-export function availableMicros(room: LimitRoom): bigint {
-  return atLeastZero(room.roomMicros);
 }
 
 /** The limit of the least size; of equals the first, which is the one nearest the root. Undefined where there is none. */

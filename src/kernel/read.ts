@@ -3,7 +3,7 @@ import type { BudgetAnswer, LimitStanding, ReservationAnswer } from './answer.ts
 import type { BudgetState, LimitDef } from './budget.ts';
 import { accountsAt, reservationCharge } from './charge.ts';
 import type { DecideContext } from './decision.ts';
-import { amountIn, counterAt, headroomAfter, headroomOf, tightest } from './headroom.ts';
+import { amountIn, counterAt, flooredIn, headroomAfter, headroomOf, tightest } from './headroom.ts';
 import { invariant } from './invariant.ts';
 import { levelAt, unitsAt } from './rate.ts';
 import type { Reservation } from './reservation.ts';
@@ -56,6 +56,7 @@ function standingOf(budget: BudgetState, limit: LimitDef, context: DecideContext
     amountMicros: amountIn(limit, account.periodMs),
     // A copy: the batch may move the counter on.
     counter: { ...counterAt(budget, account, context.nowMs), ...account },
+    flooredMicros: flooredIn(budget, limit, account.periodMs, context.nowMs),
     period,
   };
 }

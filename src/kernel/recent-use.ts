@@ -6,7 +6,7 @@
 // Kept in memory alone: it decides who comes first and never how much there is. After a restart it begins anew.
 
 /** Ten minutes: longer than a burst of calls, shorter than a morning. */
-export const HALF_LIFE_MS = 600_000;
+const HALF_LIFE_MS = 600_000;
 
 /** Spend that lies back. */
 export interface RecentUse {

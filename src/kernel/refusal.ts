@@ -95,6 +95,8 @@ export interface Refusal {
   readonly failing?: readonly FailingLimit[];
   readonly rate?: FailingRate;
   readonly bound?: FailingBound;
+  /** Of a change among several: its place, from 0, and the budget that it names. */
+  readonly change?: { readonly index: number; readonly budget: string };
   readonly fields?: readonly FieldProblem[];
   /** NOT_LEADER: address of the leader, where known. */
   readonly leaderAddress?: string;

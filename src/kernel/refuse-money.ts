@@ -1,11 +1,19 @@
 // The money part of a refusal: which reason wins, which limit is named, whether waiting can help (DESIGN, section 5).
-import { leewayMicros, type Priority } from './enforcement.ts';
-import { admissibleMicros, type LimitRoom, leastBy } from './headroom.ts';
+import { binds, leewayMicros, type Priority } from './enforcement.ts';
+import {
+  admissible,
+  admissibleMicros,
+  admissibleUnspentMicros,
+  admissibleWholeMicros,
+  type LimitRoom,
+  leastBy,
+} from './headroom.ts';
 import { invariant } from './invariant.ts';
 import { atLeastZero } from './money.ts';
 import type { FailingLimit, Refusal } from './refusal.ts';
 import { rollingFreeMs } from './rolling-spend.ts';
-import type { Calendar } from './window.ts';
+import { sharedFreeMs } from './share-room.ts';
+import type { Calendar, RollingRule } from './window.ts';
 
 /** How long a caller should wait for holds to come back. They end when their work does, which nobody can foretell; one
  * second is short beside a model call and long beside a decision. */
@@ -25,8 +33,8 @@ export interface Ask {
   readonly ownHeldMicros: bigint | undefined;
   readonly nowMs: number;
   readonly calendar: Calendar;
-  /** Limits for which somebody waits who comes first: nothing of them is available to it. Default: none. */
-  readonly isBehind?: (room: LimitRoom) => boolean;
+  /** What of a limit somebody could use who waits and comes first: it is not available. Default: nothing. */
+  readonly takenMicros?: (room: LimitRoom) => bigint;
 }
 
 /** Limits that admit less than the least that is asked for, nearest the root first. */
@@ -36,11 +44,18 @@ export function failingRooms(rooms: readonly LimitRoom[], ask: Ask): LimitRoom[]
 
 /** EXCEEDS_LIMIT where the least asked for is above a whole amount; undefined where it is not. */
 export function neverFitsRefusal(failing: readonly LimitRoom[], ask: Ask): Refusal | undefined {
-  const whole = (room: LimitRoom): bigint => room.amountMicros + leewayMicros(room.budget, ask.priority);
+  const whole = (room: LimitRoom): bigint => wholeMicros(room, ask.priority);
   const never = failing.filter((room) => whole(room) < ask.minMicros);
   if (never.length === 0) return undefined;
   const named = leastBy(never, whole);
-  return refusalOf('EXCEEDS_LIMIT', 'it can never fit: more than the whole amount', named, failing, ask);
+  const what = never.some(({ uses }) => uses !== undefined) ? 'may ever be used of it' : 'the whole amount';
+  return refusalOf('EXCEEDS_LIMIT', `it can never fit: more than ${what}`, named, failing, ask);
+}
+
+// One hold through two children with floors uses both: then more may be left than their floors leave of the whole amount.
+function wholeMicros(room: LimitRoom, priority: Priority): bigint {
+  const whole = admissibleWholeMicros(room, priority);
+  return room.uses === undefined ? whole : whole + atLeastZero(admissibleUnspentMicros(room, priority) - whole);
 }
 
 /** Exhausted before held; undefined where no limit fails. Without RetryInfo: see recoveryMs. */
@@ -48,17 +63,16 @@ export function moneyRefusal(failing: readonly LimitRoom[], ask: Ask): Refusal |
   if (failing.length === 0) return undefined;
   const { minMicros, priority, ownHeldMicros = 0n } = ask;
   const available = (room: LimitRoom): bigint => availableTo(room, ask);
-  const unspent = (room: LimitRoom): bigint => room.unspentMicros + leewayMicros(room.budget, priority);
-  const exhausted = failing.filter((room) => atLeastZero(unspent(room)) < minMicros);
+  const exhausted = failing.filter((room) => atLeastZero(admissibleUnspentMicros(room, priority)) < minMicros);
   if (exhausted.length > 0) {
     const named = leastBy(exhausted, available);
     return refusalOf('BUDGET_EXHAUSTED', 'what is spent leaves less than is needed', named, failing, ask);
   }
   const named = leastBy(failing, available);
-  const byItself = failing.some((room) => unspent(room) - ownHeldMicros < minMicros);
+  const byItself = failing.some((room) => admissibleUnspentMicros(room, priority, ownHeldMicros) < minMicros);
   const why = byItself
     ? 'it would fit but for live holds, its own among them'
-    : ask.isBehind?.(named as LimitRoom) === true
+    : named !== undefined && takenOf(named, ask) > 0n
       ? 'somebody waits for it who comes first'
       : 'it would fit but for what is held or kept';
   return refusalOf('CAPACITY_HELD', why, named, failing, ask);
@@ -71,29 +85,44 @@ export function recoveryMs(room: LimitRoom, ask: Ask): number | undefined {
 
 // Holds alone, or who comes first, are in the way: what they end with nobody can foretell.
 function isHeldBack(room: LimitRoom, { minMicros, priority, ownHeldMicros = 0n }: Ask): boolean {
-  return room.unspentMicros + leewayMicros(room.budget, priority) - ownHeldMicros >= minMicros;
+  return admissibleUnspentMicros(room, priority, ownHeldMicros) >= minMicros;
 }
 
 /** The same where time alone makes the room: until a window turns or lets go of what was spent. Undefined where it does not. */
 export function timedRecoveryMs(room: LimitRoom, ask: Ask): number | undefined {
   if (isHeldBack(room, ask)) return undefined;
-  const { minMicros, priority, ownHeldMicros = 0n, nowMs, calendar } = ask;
-  const leeway = leewayMicros(room.budget, priority);
+  const { minMicros, priority, nowMs, calendar } = ask;
   const window = room.budget.def.windows.find(({ no }) => no === room.limit.windowNo);
   const isNew = ask.ownHeldMicros === undefined;
   switch (window?.rule.kind) {
     case 'calendar':
       // What was topped up ends with the period.
-      if (!isNew || room.limit.amountMicros + leeway < minMicros) return undefined;
+      if (!isNew || admissibleWholeMicros(room, priority, room.limit.amountMicros) < minMicros) return undefined;
       return calendar.period(window.rule, nowMs).endMs - nowMs;
     case 'rolling': {
-      const left = room.amountMicros + leeway - ownHeldMicros - minMicros;
-      const freeMs = rollingFreeMs(room.budget.steps, window.no, window.rule, nowMs, left);
+      const freeMs = rollingMs(room, { no: window.no, rule: window.rule }, ask);
       return freeMs === undefined ? undefined : Math.max(freeMs - nowMs, 1);
     }
     default:
       return undefined;
   }
+}
+
+function rollingMs(
+  room: LimitRoom,
+  window: { readonly no: number; readonly rule: RollingRule },
+  { minMicros, priority, ownHeldMicros = 0n, nowMs }: Ask,
+): number | undefined {
+  const { budget, amountMicros, uses } = room;
+  if (uses === undefined || !binds(budget)) {
+    const left = amountMicros + leewayMicros(budget, priority) - ownHeldMicros - minMicros;
+    return rollingFreeMs(budget.steps, window.no, window.rule, nowMs, left);
+  }
+  return sharedFreeMs(budget, window, uses, nowMs, (spentMicros, spentBy) => {
+    const left = amountMicros - spentMicros - ownHeldMicros;
+    const counting: typeof spentBy = (use) => spentBy(use) + (use.isOwn ? ownHeldMicros : 0n);
+    return admissible(room, priority, left, amountMicros, counting) >= minMicros;
+  });
 }
 
 /** The refusal of a sum of a budget that int64 cannot hold; `unit` is its tree's. */
@@ -138,8 +167,12 @@ export function refusalOf(
 }
 
 /** What a limit has for a request. */
-function availableTo(room: LimitRoom, { priority, isBehind }: Ask): bigint {
-  return isBehind?.(room) === true ? 0n : atLeastZero(admissibleMicros(room, priority));
+function availableTo(room: LimitRoom, ask: Ask): bigint {
+  return atLeastZero(admissibleMicros(room, ask.priority) - takenOf(room, ask));
+}
+
+function takenOf(room: LimitRoom, { takenMicros }: Ask): bigint {
+  return takenMicros === undefined ? 0n : takenMicros(room);
 }
 
 function failingLimit(room: LimitRoom, ask: Ask): FailingLimit {

@@ -2,7 +2,7 @@
 // RetryInfo goes with a refusal only where everything that fails, whatever its reason, can recover by waiting.
 import type { BudgetState } from './budget.ts';
 import type { Charge } from './charge.ts';
-import { type Behind, isBehindAt, NOT_BEHIND } from './contention.ts';
+import { type Behind, NOT_BEHIND, takenMicros } from './contention.ts';
 import type { DecideContext } from './decision.ts';
 import type { Priority } from './enforcement.ts';
 import { limitRooms } from './headroom.ts';
@@ -85,7 +85,7 @@ export interface Admission {
 export function askOf(admission: Admission, context: DecideContext): Ask {
   const { minMicros, priority, ownHeldMicros, behind } = admission;
   const ask = { minMicros, priority, ownHeldMicros, nowMs: context.nowMs, calendar: context.calendar };
-  return behind === NOT_BEHIND ? ask : { ...ask, isBehind: (room) => isBehindAt(behind, room) };
+  return behind === NOT_BEHIND ? ask : { ...ask, takenMicros: (room) => takenMicros(behind, room) };
 }
 
 /** Fixed ranges, never fits, rates, concurrency, money; undefined where it fits. */
@@ -120,7 +120,7 @@ export function admissionRefusal(admission: Admission, context: DecideContext): 
 
 // Where somebody waits for a rate or a slot and comes first. Of a limit there is nothing then, and it says so itself.
 function behindRefusal({ behind: { points } }: Admission): Refusal | undefined {
-  const point = points.find(({ kind }) => kind !== 'limit');
+  const point = points.find(({ kind }) => kind === 'rate' || kind === 'slots');
   if (point === undefined) return undefined;
   const what = point.kind === 'rate' ? 'a rate' : 'a slot';
   const message = `somebody waits for ${what} of ${point.budget} who comes first`;

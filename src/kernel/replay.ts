@@ -1,7 +1,7 @@
 // Repeats: what a key that is in the journal already is answered (DESIGN, promise 3). Same key and other request: refused.
 // Same key and same request: the same answer, except that a grant is only handed out again while it can be used.
-import type { Answer, ReservationAnswer } from './answer.ts';
-import type { Command } from './command.ts';
+import type { Answer, BudgetAnswer, ReservationAnswer } from './answer.ts';
+import type { ApplyBudgets, Command } from './command.ts';
 import type { DecideContext } from './decision.ts';
 import type { BudgetChange, Entry, Headroom } from './entry.ts';
 import { InvariantError, invariant } from './invariant.ts';
@@ -14,11 +14,27 @@ import type { TreeState } from './tree-state.ts';
 
 /** The answer from memory; undefined where the command has no key or the key is not known here. */
 export function replay(state: TreeState, command: Command, context: DecideContext): Answer | undefined {
-  if (command.key === undefined) return undefined;
-  const entry = state.remembered(command.key.digest);
+  const entry = firstEntryOf(state, command);
   if (entry === undefined) return undefined;
+  if (command.kind === 'ApplyBudgets' && entry.type !== 'Refused') return editsAgain(state, command, entry, context);
   if (!isSameRequest(entry, command, context)) return keyReused(state, entry);
   return answerFrom(state, entry, command, context);
+}
+
+/** Whether all that a repeat of this command is answered from is known here. False for one without a key. */
+export function isRepeatKnown(state: TreeState, command: Command): boolean {
+  return firstEntryOf(state, command) !== undefined;
+}
+
+// A part of an ApplyBudgets may have been forgotten: then the whole has to be looked for.
+function firstEntryOf(state: TreeState, command: Command): Entry | undefined {
+  if (command.key === undefined) return undefined;
+  const entry = state.remembered(command.key.digest);
+  if (entry === undefined || command.kind !== 'ApplyBudgets' || entry.type === 'Refused') return entry;
+  // Another request under the same key: it is told from the first entry alone.
+  if (entry.key?.fingerprint !== command.key.fingerprint) return entry;
+  const isWhole = command.changes.every(({ key }) => key !== undefined && state.remembered(key.digest) !== undefined);
+  return isWhole ? entry : undefined;
 }
 
 /** The reservation that a remembered entry is about: it must be loaded before a repeat can be answered. */
@@ -94,8 +110,21 @@ function answerFrom(state: TreeState, entry: Entry, { kind }: Command, context: 
   }
 }
 
+// Each change from its own entry.
+function editsAgain(state: TreeState, { changes, key }: ApplyBudgets, first: Entry, context: DecideContext): Answer {
+  if (first.key?.fingerprint !== key?.fingerprint) return keyReused(state, first);
+  const results: BudgetAnswer[] = [];
+  for (const change of changes) {
+    const entry = change.key && state.remembered(change.key.digest);
+    invariant(entry !== undefined && 'def' in entry, 'the entries of a repeat are known together');
+    if (!isSameRequest(entry, change, context)) return keyReused(state, entry);
+    results.push(budgetAgain(state, entry, context));
+  }
+  return { kind: 'budgets', results, replayed: true };
+}
+
 // The definition that the edit made; labels, balances and ancestors as they are now.
-function budgetAgain(state: TreeState, entry: BudgetChange, context: DecideContext): Answer {
+function budgetAgain(state: TreeState, entry: BudgetChange, context: DecideContext): BudgetAnswer {
   return readBudget(state, { ...state.mustBudget(entry.def.no), def: entry.def }, context, true);
 }
 

@@ -3,11 +3,13 @@
 import type { BudgetDef, BudgetState } from './budget.ts';
 import { newBudgetState, newDef } from './budget-from-terms.ts';
 import { accountsAt, type Charge, chainCharge, chainsCharge, union } from './charge.ts';
+import { shareOf, withChild } from './child-share.ts';
 import type { Reserve } from './command.ts';
+import { tooManyShares } from './decide-shares.ts';
 import type { DecideContext } from './decision.ts';
 import { type BudgetPath, chainOf } from './names.ts';
 import type { Refusal } from './refusal.ts';
-import { budgetNotFound } from './refuse-state.ts';
+import { budgetNotFound, invalidFields } from './refuse-state.ts';
 import type { TreeState } from './tree-state.ts';
 
 /** See the head of this file. */
@@ -16,49 +18,80 @@ export interface RequestedCharge extends Charge {
   readonly named: BudgetState;
   /** Budgets that a grant makes, parents first. */
   readonly made: readonly BudgetDef[];
+  /** Budgets that are there and that a grant edits: what it makes below them has a floor or a share. */
+  readonly edited: readonly BudgetDef[];
 }
 
-/** Finds it. BUDGET_NOT_FOUND where a path does not exist and nothing above it says how to make it. */
+/**
+ * Finds it. BUDGET_NOT_FOUND where a path does not exist and nothing above it says how to make it; INVALID_FIELD where what would
+ * be made is one child too many with a floor or a share.
+ */
 export function requestedCharge(state: TreeState, command: Reserve, context: DecideContext): RequestedCharge | Refusal {
   const { nowMs, calendar } = context;
   const named = state.budgetAt(command.budget);
   if (named !== undefined && command.also.length === 0) {
-    return { named, made: [], ...chainCharge(state, state.chain(named), nowMs, calendar) };
+    return { named, made: [], edited: [], ...chainCharge(state, state.chain(named), nowMs, calendar) };
   }
-  const made: BudgetState[] = [];
+  const drafts = new Map<BudgetPath, BudgetState>();
   const chains: BudgetState[][] = [];
   for (const path of [command.budget, ...command.also]) {
-    const chain = chainTo(state, path, made, context);
+    const chain = chainTo(state, path, drafts, context);
     if (chain === undefined) return budgetNotFound(path);
     chains.push(chain);
   }
   const leaf = chains[0]?.at(-1) as BudgetState;
-  if (made.length === 0) return { named: leaf, made: [], ...chainsCharge(state, chains, nowMs, calendar) };
-  const budgets = union(chains);
+  if (drafts.size === 0) return { named: leaf, made: [], edited: [], ...chainsCharge(state, chains, nowMs, calendar) };
+  // A chain that was found before another one made a budget below it has some as they were.
+  const budgets = union(chains).map((budget) => drafts.get(budget.def.path) ?? budget);
   const { accounts } = accountsAt(budgets, nowMs, calendar);
-  return { named: leaf, made: made.map(({ def }) => def), budgets, accounts };
+  const defs = [...drafts.values()].map(({ def }) => def);
+  const problem = tooManyShares(defs);
+  if (problem !== undefined) return invalidFields([problem]);
+  const isMade = ({ no }: BudgetDef): boolean => no > state.position.budgetCount;
+  const made = defs.filter(isMade).sort((a, b) => a.no - b.no);
+  return { named: leaf, made, edited: defs.filter((def) => !isMade(def)), budgets, accounts };
 }
 
 function chainTo(
   state: TreeState,
   path: BudgetPath,
-  made: BudgetState[],
-  { nowMs, calendar }: DecideContext,
+  drafts: Map<BudgetPath, BudgetState>,
+  context: DecideContext,
 ): BudgetState[] | undefined {
+  const { nowMs, calendar } = context;
   const chain: BudgetState[] = [];
   for (const each of chainOf(path)) {
-    const known = state.budgetAt(each) ?? made.find(({ def }) => def.path === each);
+    const known = drafts.get(each) ?? state.budgetAt(each);
     if (known !== undefined) {
       chain.push(known);
       continue;
     }
-    const parent = chain.at(-1)?.def;
-    if (parent?.childTemplate === undefined) return undefined;
-    const no = state.position.budgetCount + made.length + 1;
+    const above = chain.at(-1);
+    if (above?.def.childTemplate === undefined) return undefined;
+    const { def: parent } = above;
+    const madeCount = [...drafts.values()].filter(({ def }) => def.no > state.position.budgetCount).length;
+    const no = state.position.budgetCount + madeCount + 1;
     const fresh = { no, path: each, parentNo: parent.no, owner: parent.owner, unit: parent.unit };
-    const budget = newBudgetState(newDef(fresh, parent.childTemplate, nowMs, calendar));
-    made.push(budget);
+    const budget = newBudgetState(newDef(fresh, above.def.childTemplate, nowMs, calendar));
+    if (shareOf(budget.def) !== undefined) {
+      chain[chain.length - 1] = withListed(state, above, budget.def, context);
+      drafts.set(parent.path, chain[chain.length - 1] as BudgetState);
+    }
+    drafts.set(each, budget);
     chain.push(budget);
   }
   return chain;
+}
+
+// One edit, however many children it lists; one that is made itself is made so.
+function withListed(
+  state: TreeState,
+  parent: BudgetState,
+  child: BudgetDef,
+  { nowMs, calendar }: DecideContext,
+): BudgetState {
+  const def = withChild(parent.def, child, nowMs, calendar);
+  const before = state.budget(def.no)?.def;
+  if (before === undefined) return { ...parent, def };
+  return { ...parent, def: { ...def, revision: before.revision + 1, updateMs: nowMs } };
 }

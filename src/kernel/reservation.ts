@@ -1,9 +1,9 @@
 // A reservation: what never changes after the grant, and what each later entry replaces whole.
 import type { Account, Labels } from './budget.ts';
-import type { Alternative, CommandKey } from './command.ts';
 import type { Mode, Priority } from './enforcement.ts';
 import type { BudgetPath, ReservationId } from './names.ts';
 import type { Reason } from './refusal.ts';
+import type { Alternative, CommandKey } from './request.ts';
 
 /** States that a reservation can be in. One that left the queue without a grant is RELEASED. */
 export type ReservationState = 'QUEUED' | 'ACTIVE' | 'SETTLED' | 'RELEASED' | 'EXPIRED';

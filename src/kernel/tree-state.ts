@@ -24,13 +24,13 @@ import {
   withoutPast,
 } from './moving-budget.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
-import { NO_USE, recentMicros } from './recent-use.ts';
+import { queueOf } from './queue-of-tree.ts';
 import { Before, type StatePosition } from './records-before.ts';
 import { Remembered } from './remembered.ts';
 import type { Reservation } from './reservation.ts';
 import { undoStep } from './rolling-spend.ts';
-import type { Share, Waiting } from './wait-order.ts';
-import { WaitQueue } from './wait-queue.ts';
+import { isWaiting, type Waiting } from './wait-order.ts';
+import type { WaitQueue } from './wait-queue.ts';
 import { budgetWeight } from './weight.ts';
 
 /** Loaded records of one tree. A record that is not loaded is not known to be absent: whoever decides loads first. */
@@ -252,6 +252,25 @@ export class TreeState {
     this.#position = position;
   }
 
+  /**
+   * Takes back whatever `work` does to the records, and returns what it returns: for a decision that has to see what a part of it
+   * would do. What the batch did before stays.
+   */
+  tentatively<T>(work: () => T): T {
+    const batch = this.#before;
+    const position = this.#position;
+    this.#begin();
+    try {
+      return work();
+    } finally {
+      this.#restore(this.#before);
+      this.#position = position;
+      this.#accounts.clear();
+      this.#begin();
+      this.#before = batch;
+    }
+  }
+
   /** Ends a batch that is decided; what comes after it belongs to the next one. */
   seal(): void {
     this.#sealed.push(this.#before);
@@ -434,7 +453,7 @@ export class TreeState {
   }
 
   #enqueue(waiting: Waiting): void {
-    this.#queue ??= new WaitQueue((budget, child, atMs) => this.#shareOf(budget, child, atMs));
+    this.#queue ??= queueOf(this);
     this.#queue.add(waiting);
   }
 
@@ -442,19 +461,4 @@ export class TreeState {
     this.#queue?.remove(waiting);
     if (this.#queue?.count === 0) this.#queue = undefined;
   }
-
-  // Who asks a budget itself is no child of it and has had nothing.
-  #shareOf(budget: BudgetPath, child: string, atMs: number): Share {
-    const own = this.budgetAt(child as BudgetPath);
-    if (own === undefined) {
-      const weight = child === '' ? 1 : (this.budgetAt(budget)?.def.childTemplate?.weight ?? 1);
-      return { useMicros: 0n, weight: BigInt(weight) };
-    }
-    const heldMicros = own.counters[0]?.heldMicros ?? 0n;
-    return { useMicros: heldMicros + recentMicros(own.recent ?? NO_USE, atMs), weight: BigInt(own.def.weight) };
-  }
-}
-
-function isWaiting(reservation: Reservation | undefined): reservation is Waiting {
-  return reservation?.figures.state === 'QUEUED';
 }

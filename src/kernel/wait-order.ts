@@ -9,6 +9,11 @@ export interface Waiting extends Reservation {
   readonly queued: Queued;
 }
 
+/** Whether a reservation waits. */
+export function isWaiting(reservation: Reservation | undefined): reservation is Waiting {
+  return reservation?.figures.state === 'QUEUED';
+}
+
 /** What a child has had, and its weight. */
 export interface Share {
   readonly useMicros: bigint;

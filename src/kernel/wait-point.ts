@@ -4,15 +4,21 @@ import { PRIORITIES } from './enforcement.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import { invariant } from './invariant.ts';
 import type { BudgetPath, ReservationId } from './names.ts';
-import { childAt, lessOf, RANK_MAX, type Share, type Standing, type Waiting } from './wait-order.ts';
+import { childAt, isAhead, lessOf, RANK_MAX, type Share, type Standing, type Waiting } from './wait-order.ts';
 
-/** What can be short: `no` is that of a limit or a rate, 0 for the slots. */
+/**
+ * What can be short: a limit, a rate (`no` is theirs) or the slots (0) of a budget, or the share that it may use of a limit of the
+ * budget above (`no` is that limit's).
+ */
 export interface PointName {
   readonly budgetNo: number;
   readonly budget: BudgetPath;
-  readonly kind: 'limit' | 'rate' | 'slots';
+  readonly kind: 'limit' | 'share' | 'rate' | 'slots';
   readonly no: number;
 }
+
+/** Says apart those to whom different parts of a limit are open: floors, and what is kept for a class. */
+export type ViewOf = (line: WaitLine) => string;
 
 /** Those that ask the same budgets in the same class, first come first. */
 export class WaitLine {
@@ -121,6 +127,32 @@ export class WaitPoint implements PointName {
       if (child !== undefined) return child;
     }
     return undefined;
+  }
+
+  /** The first of those whose view is none of these; undefined where there is none. */
+  firstOther(viewOf: ViewOf, views: ReadonlySet<string>): WaitLine | undefined {
+    let found: { readonly line: WaitLine; readonly standing: Standing } | undefined;
+    for (const [line, standing] of this.#all()) {
+      if (views.has(viewOf(line)) || (found !== undefined && !isAhead(standing, found.standing))) continue;
+      found = { line, standing };
+    }
+    return found?.line;
+  }
+
+  /** Those who come before a standing at `nowMs`, one of each view. */
+  aheadOf(standing: Standing, viewOf: ViewOf, nowMs: number): WaitLine[] {
+    this.bringForward(nowMs);
+    const byView = new Map<string, WaitLine>();
+    for (const [line, other] of this.#all()) if (isAhead(other, standing)) byView.set(viewOf(line), line);
+    return [...byView.values()];
+  }
+
+  *#all(): Generator<readonly [WaitLine, Standing]> {
+    for (const children of this.#children) {
+      for (const { rank, path, share, lines } of children.items) {
+        for (const line of lines.items) yield [line, { rank, child: path, share, seq: line.head.queued.seq }];
+      }
+    }
   }
 
   childMoved(path: string): void {

@@ -7,6 +7,8 @@
 //   order   at a point: the higher class first, then the child of the point's budget that has had least for its weight, then
 //           first come. Whoever asks for a point where somebody before them has a place has to wait
 //
+// Where a budget keeps capacity for some, others wait for what is open to all: the first of each view of it has to be looked at.
+//
 // A point is stirred where something of it may have come back, or where another head has come first: its first head has to be judged
 // again. In between, the first head of every point is known not to fit, and so nobody behind it has to be looked at.
 import type { BudgetDef } from './budget.ts';
@@ -15,11 +17,21 @@ import { invariant } from './invariant.ts';
 import { type BudgetPath, chainOf, type ReservationId } from './names.ts';
 import type { Reservation } from './reservation.ts';
 import { childAt, type Share, type Waiting } from './wait-order.ts';
-import { isSame, type Place, type PointName, SHARE_STEP_MS, type ShareOf, WaitLine, WaitPoint } from './wait-point.ts';
+import {
+  isSame,
+  type Place,
+  type PointName,
+  SHARE_STEP_MS,
+  type ShareOf,
+  type ViewOf,
+  WaitLine,
+  WaitPoint,
+} from './wait-point.ts';
 
 /** See the head of this file. */
 export class WaitQueue {
   readonly #shareOf: ShareOf;
+  readonly #viewsAt: ViewsAt;
   readonly #lines = new Map<string, WaitLine>();
   readonly #points = new Map<number, WaitPoint[]>();
   readonly #byDigest = new Map<string, ReservationId>();
@@ -30,13 +42,17 @@ export class WaitQueue {
   readonly #counts = new Map<BudgetPath, number>();
   /** Lines whose head has to be judged before it has its places. */
   readonly #unplaced = new Set<WaitLine>();
-  readonly #stirred = new Set<WaitPoint>();
+  /** With the views of which the first is known not to fit. */
+  readonly #stirred = new Map<WaitPoint, Set<string>>();
+  /** Who was given out to be judged last, and where. */
+  #looked: { readonly line: WaitLine; readonly point: WaitPoint; readonly view: string } | undefined;
   /** Points where shares have changed. */
   readonly #shifted = new Set<WaitPoint>();
 
   /** `shareOf`: what a child of a budget has had. */
-  constructor(shareOf: ShareOf) {
+  constructor(shareOf: ShareOf, viewsAt: ViewsAt) {
     this.#shareOf = shareOf;
+    this.#viewsAt = viewsAt;
   }
 
   get count(): number {
@@ -135,12 +151,13 @@ export class WaitQueue {
     if (before === after) return;
     this.stirBudget(after.no);
     if (after.parentNo !== undefined) this.stirBudget(after.parentNo);
+    for (const { childNo } of after.childShares) this.stirBudget(childNo);
     if (!isRaised(before, after)) this.stirBelow(after.path);
   }
 
   /** Has the first head of each point of a budget judged again. */
   stirBudget(budgetNo: number): void {
-    for (const point of this.#points.get(budgetNo) ?? []) this.#stirred.add(point);
+    for (const point of this.#points.get(budgetNo) ?? []) this.#stir(point);
   }
 
   /** Has the heads of all lines that ask a budget or one below it judged again: its rules have changed. */
@@ -180,18 +197,22 @@ export class WaitQueue {
     return this.#unplaced.values().next().value;
   }
 
-  /** The first head of a point that is stirred; undefined where none is. */
+  /** A head that comes first where something may have come back, and has not been judged since; undefined where there is none. */
   nextStirred(nowMs: number): WaitLine | undefined {
     for (const point of this.#shifted) {
       const before = point.firstLine;
       point.bringForward(nowMs);
-      if (point.firstLine !== before) this.#stirred.add(point);
+      if (point.firstLine !== before || this.#viewsOf(point) !== undefined) this.#stir(point);
     }
     this.#shifted.clear();
-    for (const point of this.#stirred) {
+    for (const [point, judged] of this.#stirred) {
       point.bringForward(nowMs);
-      const line = point.firstLine;
-      if (line !== undefined) return line;
+      const viewOf = this.#viewsOf(point);
+      const line = viewOf === undefined ? point.firstLine : point.firstOther(viewOf, judged);
+      if (line !== undefined) {
+        this.#looked = { line, point, view: viewOf?.(line) ?? '' };
+        return line;
+      }
       this.#stirred.delete(point);
     }
     return undefined;
@@ -211,13 +232,22 @@ export class WaitQueue {
       if (kept.some(({ point }) => isSame(name, point))) continue;
       this.#point(name).add(line, rank);
     }
+    const looked = this.#looked?.line === line ? this.#looked : undefined;
+    this.#looked = undefined;
     for (const { point } of line.places) {
-      if (claims) this.#stirred.add(point);
-      else if (point.firstLine === line) this.#stirred.delete(point);
+      if (claims) this.#stir(point);
+      else if (this.#viewsOf(point) !== undefined) {
+        if (looked?.point === point) this.#stirred.get(point)?.add(looked.view);
+      } else if (point.firstLine === line) this.#stirred.delete(point);
     }
     line.wakeMs = wakeMs;
     if (this.#wakes.has(line)) this.#wakes.moved(line);
     else this.#wakes.add(line);
+  }
+
+  /** How those at the limits of a budget are told apart; undefined where the same is open to all of them. */
+  viewsAt(budgetNo: number): ViewOf | undefined {
+    return this.#viewsAt(budgetNo);
   }
 
   /** Points of a budget at which somebody waits. */
@@ -239,7 +269,7 @@ export class WaitQueue {
 
   #leave(line: WaitLine, place: Place): void {
     const { point, child } = place;
-    if (point.firstLine === line) this.#stirred.add(point);
+    if (point.firstLine === line || this.#viewsOf(point) !== undefined) this.#stir(point);
     point.remove(line, child);
     line.places.splice(line.places.indexOf(place), 1);
     if (!point.isEmpty) return;
@@ -248,6 +278,14 @@ export class WaitQueue {
     const left = (this.#points.get(point.budgetNo) ?? []).filter((each) => each !== point);
     if (left.length === 0) this.#points.delete(point.budgetNo);
     else this.#points.set(point.budgetNo, left);
+  }
+
+  #stir(point: WaitPoint): void {
+    this.#stirred.set(point, new Set());
+  }
+
+  #viewsOf({ kind, budgetNo }: WaitPoint): ViewOf | undefined {
+    return kind === 'limit' ? this.#viewsAt(budgetNo) : undefined;
   }
 
   #point(name: PointName): WaitPoint {
@@ -268,6 +306,9 @@ export class WaitQueue {
     this.#unplaced.add(line);
   }
 }
+
+/** How those at the limits of a budget are told apart; undefined where the same is open to all of them. */
+export type ViewsAt = (budgetNo: number) => ViewOf | undefined;
 
 /** Where the head of a line has its places. */
 export interface Placement {

@@ -1,6 +1,6 @@
 // What a window that is new on a budget has to start from: it counts what the journal says since its start, not from the edit
 // on. The kernel says which windows need it; whoever keeps the journal sums it up, and it comes back in the command.
-import type { BudgetState, Counter, LimitInput, WindowDef } from './budget.ts';
+import type { Counter } from './budget.ts';
 import { type Calendar, oldestStep, sameRule, type WindowRule } from './window.ts';
 
 /** One window whose past is asked for. */
@@ -37,35 +37,34 @@ export interface WindowSum {
   readonly steps: readonly Pick<Counter, 'periodMs' | 'settledMicros' | 'overrunMicros'>[];
 }
 
-/**
- * Windows that `limits` would bring to a budget and that have a past to count; none on a budget that never held or settled
- * anything.
- */
-export function neededHistory(
-  budget: BudgetState,
-  limits: readonly LimitInput[],
-  nowMs: number,
-  calendar: Calendar,
-): HistoryNeed[] {
-  const [lifetime] = budget.counters;
-  const used = lifetime !== undefined && lifetime.heldMicros + lifetime.settledMicros + lifetime.overrunMicros > 0n;
-  if (!used) return [];
-  const fresh: WindowRule[] = [];
-  for (const { rule } of limits) {
-    const known = budget.def.windows.some((window) => sameRule(window.rule, rule));
-    if (!known && !fresh.some((each) => sameRule(each, rule))) fresh.push(rule);
-  }
-  return fresh.map((rule) => ({ rule, fromMs: firstPeriodOf(rule, nowMs, calendar) || pastOf(rule, nowMs) }));
+/** Windows whose past is asked for, as what is charged to one budget. */
+export interface BudgetNeeds {
+  readonly budgetNo: number;
+  readonly needs: readonly HistoryNeed[];
 }
 
-/**
- * Whether sums answer all that is needed at the decision that follows entry `seq`. They do not once another entry came between,
- * or a calendar window turned: then they have to be read again.
- */
-export function fitsHistory(history: WindowHistory | undefined, needs: readonly HistoryNeed[], seq: number): boolean {
-  if (history?.seq !== seq) return false;
+/** What one budget's past comes to in windows. */
+export interface BudgetPast {
+  readonly budgetNo: number;
+  readonly sums: readonly WindowSum[];
+}
+
+/** The pasts of an edit, all at one position of its tree's journal. */
+export interface EditHistory {
+  /** Sequence of the tree's last entry that is in the sums: they are good for the decision right after it and no other. */
+  readonly seq: number;
+  readonly budgets: readonly BudgetPast[];
+}
+
+/** What is asked of the past for a window that a budget gets at `nowMs`. */
+export function historyNeed(rule: WindowRule, nowMs: number, calendar: Calendar): HistoryNeed {
+  return { rule, fromMs: firstPeriodOf(rule, nowMs, calendar) || pastOf(rule, nowMs) };
+}
+
+/** Whether sums answer what is needed: of a calendar window, for the period that it is. */
+export function fitsNeeds(sums: readonly WindowSum[], needs: readonly HistoryNeed[]): boolean {
   return needs.every(({ rule, fromMs }) =>
-    history.sums.some((sum) => sameRule(sum.rule, rule) && (rule.kind === 'rolling' || sum.fromMs === fromMs)),
+    sums.some((sum) => sameRule(sum.rule, rule) && (rule.kind === 'rolling' || sum.fromMs === fromMs)),
   );
 }
 
@@ -79,11 +78,6 @@ export function firstPeriodOf(rule: WindowRule, nowMs: number, calendar: Calenda
     default:
       return 0;
   }
-}
-
-/** The window that a rule is on a budget; undefined where it has none. */
-export function windowOf(windows: readonly WindowDef[], rule: WindowRule): WindowDef | undefined {
-  return windows.find((window) => sameRule(window.rule, rule));
 }
 
 function pastOf(rule: WindowRule, nowMs: number): number {

@@ -4,7 +4,7 @@
 import { decideAlerts } from '../kernel/alert.ts';
 import type { Answer } from '../kernel/answer.ts';
 import { apply } from '../kernel/apply.ts';
-import type { Command, UpdateBudget } from '../kernel/command.ts';
+import type { Command } from '../kernel/command.ts';
 import { decide } from '../kernel/decide.ts';
 import { decideGrace, type LeaderGap } from '../kernel/decide-grace.ts';
 import { decideQueue } from '../kernel/decide-queue.ts';
@@ -12,9 +12,10 @@ import type { DecideContext, Decision } from '../kernel/decision.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { ReservationId } from '../kernel/names.ts';
+import { isRepeatKnown } from '../kernel/replay.ts';
 import { entryWeight } from '../kernel/weight.ts';
 import { type CachedTree, DUE_COUNT_MAX } from './cached-tree.ts';
-import { NO_PAST, type Past, type PastNeed, type PastRead, pastOf } from './edit-past.ts';
+import { type Edit, isEdit, NO_PAST, type Past, type PastNeed, type PastRead, pastOf, withPast } from './edit-past.ts';
 import { expireCommand } from './expire-command.ts';
 import { leaveQueueCommand } from './leave-queue-command.ts';
 import type { Missing } from './missing.ts';
@@ -107,7 +108,7 @@ export function decideTree(tree: CachedTree, items: readonly Submitted[], contex
       break;
     }
     const item = items[at] as Submitted;
-    const past = item.command.kind === 'UpdateBudget' ? pastFor(batch, item, item.command, context) : NO_PAST;
+    const past = isEdit(item.command) ? pastFor(batch, item, item.command, context) : NO_PAST;
     if (past === 'contended') batch.answered.push({ item, answer: contention() });
     else if ('needs' in past) {
       waitForPast(batch, items.slice(at), item, past);
@@ -179,7 +180,7 @@ function newDraft(tree: CachedTree): Draft {
   };
 }
 
-function pastFor({ tree, entries }: Draft, { past }: Submitted, command: UpdateBudget, context: BatchContext) {
+function pastFor({ tree, entries }: Draft, { past }: Submitted, command: Edit, context: BatchContext) {
   return tree.missingFor(command) === undefined ? pastOf(tree.state, command, past, entries, context) : NO_PAST;
 }
 
@@ -230,10 +231,6 @@ function decideOne(batch: Draft, item: Submitted, past: Past, context: BatchCont
   batch.waiting.push({ item, id: answer.id });
   // Where it has its place already, its caller may have come back to it.
   if (decision.entries.length === 0) tree.state.queue?.stir(answer.id);
-}
-
-function withPast(command: Command, { history }: Past): Command {
-  return history === undefined || command.kind !== 'UpdateBudget' ? command : { ...command, history };
 }
 
 // Decided on the tree's records: where they are at odds with it, nothing that they say can be believed.
@@ -288,7 +285,7 @@ function needsSearch(tree: CachedTree, item: Submitted, { answer, entries }: Dec
   const { key } = item.command;
   if (key === undefined || item.searchedFor === tree) return false;
   for (const entry of entries) if (entry.key !== undefined) return false;
-  if (tree.state.remembered(key.digest) !== undefined) return false;
+  if (isRepeatKnown(tree.state, item.command)) return false;
   // It asks for its place: what is in the queue is in no journal's keys.
   if (answer.kind === 'queued' && entries.length === 0) return false;
   const absent =

@@ -295,6 +295,9 @@ export class CachedTree {
       case 'Renew':
         if (!this.#hasLeasesOf(command)) return false;
         break;
+      case 'ApplyBudgets':
+        if (!pathsOf(command).every((path) => this.#hasPath(path))) return false;
+        break;
       case 'Extend':
       case 'Settle':
       case 'Release':

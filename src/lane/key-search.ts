@@ -5,6 +5,7 @@ import type { Store } from '../store/port.ts';
 import type { Submitted } from './batch.ts';
 import type { CachedTree } from './cached-tree.ts';
 import { Line, longestOf } from './line.ts';
+import { digestsOf } from './missing.ts';
 
 interface Search {
   readonly tree: CachedTree;
@@ -49,7 +50,7 @@ export class KeySearch {
     for (const item of items) search.waiting.push(item);
     this.#parkedCount += items.length;
     this.#underWay.add(search);
-    const digests = items.flatMap(({ command }) => (command.key === undefined ? [] : [command.key.digest]));
+    const digests = items.flatMap(({ command }) => digestsOf(command));
     this.#store.findKeys(tree.treeId, digests).then(
       (found) => this.#arrive(search, { found }),
       (error: unknown) => this.#arrive(search, { error }),

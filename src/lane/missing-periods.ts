@@ -1,8 +1,10 @@
 // Which counters a decision on a reservation looks at and memory does not have. They leave memory when their period is over and
 // nothing is held in it; a reservation that is settled late, or looked at again, needs them once more.
 import type { Account, BudgetState } from '../kernel/budget.ts';
+import { windowsThrough } from '../kernel/child-share.ts';
 import type { Reservation } from '../kernel/reservation.ts';
 import type { TreeState } from '../kernel/tree-state.ts';
+import { sameRule } from '../kernel/window.ts';
 
 /** Whether all budgets that a reservation charges are loaded, with the counters that it moves. */
 export function hasAll(state: TreeState, reservation: Reservation): boolean {
@@ -37,13 +39,41 @@ export function missingPeriods(state: TreeState, reservation: Reservation): Acco
     .flatMap(({ budgetNo }) => {
       const budget = state.budget(budgetNo);
       if (budget === undefined) return [];
-      return periodsOf(budget, reservation).filter((period) => !state.hasCounters([period]));
+      const periods = periodsOf(budget, reservation);
+      return [
+        ...periods.filter((period) => !state.hasCounters([period])),
+        ...siblingPeriods(budget, periods).filter((period) => isPast(budget, period)),
+      ];
     });
+}
+
+// What is kept for children that the reservation does not go through hangs on what they use in its own periods. Of a period that
+// is none of the past the counter is there, or there is none yet.
+function siblingPeriods({ def }: BudgetState, periods: readonly Account[]): Account[] {
+  if (def.childShares.length === 0) return [];
+  return def.windows.flatMap((window) => {
+    if (window.childNo === undefined || window.rule.kind !== 'calendar') return [];
+    const own = def.windows.find(({ rule, childNo }) => childNo === undefined && sameRule(rule, window.rule));
+    const period = periods.find(({ windowNo }) => windowNo === own?.no);
+    if (period === undefined || period.periodMs < window.firstPeriodMs) return [];
+    return periods.some(({ windowNo }) => windowNo === window.no) ? [] : [{ ...period, windowNo: window.no }];
+  });
+}
+
+function isPast({ counters }: BudgetState, { windowNo, periodMs }: Account): boolean {
+  let isLater = false;
+  for (const counter of counters) {
+    if (counter.windowNo !== windowNo) continue;
+    if (counter.periodMs === periodMs) return false;
+    if (counter.periodMs > periodMs) isLater = true;
+  }
+  return isLater;
 }
 
 // A window that came to be after the reservation counts it in the period in which it came to be, or not at all.
 function periodsOf({ def }: BudgetState, { accounts, createMs }: Reservation): Account[] {
-  return def.windows.flatMap(({ no, firstPeriodMs }) => {
+  const isOn = (no: number): boolean => accounts.some(({ budgetNo }) => budgetNo === no);
+  return windowsThrough(def, isOn).flatMap(({ no, firstPeriodMs }) => {
     if (no === 0) return [];
     const own = accounts.find((each) => each.budgetNo === def.no && each.windowNo === no);
     if (own !== undefined) return [own];

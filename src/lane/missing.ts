@@ -28,9 +28,17 @@ export function pathsOf(command: Command): BudgetPath[] {
       const parent = parentOf(command.budget);
       return parent === undefined ? [command.budget] : [command.budget, parent];
     }
+    case 'ApplyBudgets':
+      return [...new Set(command.changes.flatMap(pathsOf))];
     default:
       return 'budget' in command ? [command.budget] : [];
   }
+}
+
+/** Digests of the keys that a command's entries have. */
+export function digestsOf(command: Command): string[] {
+  const keys = command.kind === 'ApplyBudgets' ? command.changes.map(({ key }) => key) : [command.key];
+  return keys.flatMap((key) => (key === undefined ? [] : [key.digest]));
 }
 
 /** Reservations that a command names. */

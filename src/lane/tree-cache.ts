@@ -1,6 +1,8 @@
 // Which trees are in memory, and the loads that bring what is not. Loads run off the lane: while one is under way its
 // commands wait here and the lane goes on with others. What a load brought is taken in between two batches.
+
 import type { TreeId } from '../kernel/names.ts';
+import type { BudgetPast } from '../kernel/window-history.ts';
 import { type Loaded, type LoadRequest, type Store, StoreTimeoutError, StoreUnavailableError } from '../store/port.ts';
 import type { Pause, Submitted } from './batch.ts';
 import { CacheBounds } from './cache-bounds.ts';
@@ -50,7 +52,7 @@ interface TreeLoad {
   stale: boolean;
 }
 
-/** An edit that waits until the past of its budget is read. */
+/** An edit that waits until the past of its budgets is read. */
 interface Edit extends PastNeed {
   readonly item: Submitted;
   /** Why its past can't be read. */
@@ -186,10 +188,10 @@ export class TreeCache {
    * Lets the commands of a tree wait, those that are still to come as well, until the past that an edit needs is read at the end
    * of the tree's journal. The edit comes back first. Only while nothing of the tree is under way.
    */
-  pause(treeId: TreeId, { item, items, budgetNo, needs }: Pause): void {
+  pause(treeId: TreeId, { item, items, needs }: Pause): void {
     this.drop(treeId);
     this.#parkedCount += items.length;
-    const edit: Edit = { item, budgetNo, needs, fault: undefined };
+    const edit: Edit = { item, needs, fault: undefined };
     const underWay = this.#loads.get(treeId);
     if (underWay !== undefined) underWay.next = edit;
     const load = underWay ?? this.#start(treeId, needsOf(item.command), edit);
@@ -344,8 +346,14 @@ export class TreeCache {
     try {
       await this.#deps.catchUp?.(request.treeId);
       const loaded = await this.#read(request);
-      const history = await this.#deps.store.readHistory(request.treeId, edit.budgetNo, edit.needs);
-      edit.item.past = { history: history.seq === loaded.head.seq ? history : undefined, readCount };
+      const budgets: BudgetPast[] = [];
+      let fits = true;
+      for (const { budgetNo, needs } of edit.needs) {
+        const { seq, sums } = await this.#deps.store.readHistory(request.treeId, budgetNo, needs);
+        budgets.push({ budgetNo, sums });
+        if (seq !== loaded.head.seq) fits = false;
+      }
+      edit.item.past = { history: fits ? { seq: loaded.head.seq, budgets } : undefined, readCount };
       return loaded;
     } catch (error) {
       if (error instanceof StoreUnavailableError && !(error instanceof StoreTimeoutError)) throw error;

@@ -1,6 +1,6 @@
 // A budget's definition as JSON with named fields: in the journal wherever a definition changes, and in the projected
 // table, where people read it. Rare, so it is written for reading; what most budgets don't have is left out.
-import type { BudgetDef, LimitDef, PeriodTopUp, WindowDef } from '../kernel/budget.ts';
+import type { BudgetDef, ChildShare, LimitDef, PeriodTopUp, WindowDef } from '../kernel/budget.ts';
 import type { BudgetPath } from '../kernel/names.ts';
 import {
   listOf,
@@ -29,7 +29,7 @@ export function budgetDefText(def: BudgetDef): string {
     `"limitNoMax":${def.limitNoMax},"windowNoMax":${def.windowNoMax},` +
     `${rates.length === 0 ? '' : `"rates":[${rates.join(',')}],`}"rateNoMax":${def.rateNoMax}${shapeMember(def.shape)},` +
     `"onExpiry":"${def.onExpiry}","overrun":"${def.overrun}"${enforcementMembers(def.enforcement, def.alertAt)}` +
-    `${sharesMembers(def)}${templateMember(def.childTemplate)},` +
+    `${sharesMembers(def)}${childSharesMember(def)}${templateMember(def.childTemplate)},` +
     `"suspended":${def.suspended},"closed":${def.closed},"revision":${def.revision},` +
     `"createMs":${def.createMs},"updateMs":${def.updateMs}}`
   );
@@ -61,6 +61,7 @@ export function budgetDefOf(value: unknown): BudgetDef {
     enforcement: enforcementOf(def['enforcement']),
     alertAt: alertAtOf(def['alertAt']),
     ...sharesOf(def),
+    childShares: listOf(def['childShares']).map(childShareOf),
     childTemplate: templateOf(def['childTemplate']),
     suspended: def['suspended'] === true,
     closed: def['closed'] === true,
@@ -70,17 +71,37 @@ export function budgetDefOf(value: unknown): BudgetDef {
   };
 }
 
-function windowText({ no, rule, firstPeriodMs }: WindowDef): string {
-  return `{"no":${no},${ruleFields(rule)}${firstPeriodMs === 0 ? '' : `,"firstPeriodMs":${firstPeriodMs}`}}`;
+function windowText({ no, rule, firstPeriodMs, childNo }: WindowDef): string {
+  const first = firstPeriodMs === 0 ? '' : `,"firstPeriodMs":${firstPeriodMs}`;
+  return `{"no":${no},${ruleFields(rule)}${first}${childNo === undefined ? '' : `,"childNo":${childNo}`}}`;
 }
 
 function windowOf(value: unknown): WindowDef {
   const window = objectOf(value);
-  const first = window['firstPeriodMs'];
+  const { firstPeriodMs: first, childNo } = window;
   return {
     no: integerOf(window['no']),
     rule: ruleOf(window),
     firstPeriodMs: first === undefined ? 0 : integerOf(first),
+    ...(childNo === undefined ? {} : { childNo: integerOf(childNo) }),
+  };
+}
+
+function childSharesMember({ childShares }: BudgetDef): string {
+  if (childShares.length === 0) return '';
+  const texts = childShares.map(
+    ({ childNo, floorMicros, sharePercent }) =>
+      `{"childNo":${childNo},"floor":${amountText(floorMicros)}${sharePercent === undefined ? '' : `,"percent":${sharePercent}`}}`,
+  );
+  return `,"childShares":[${texts.join(',')}]`;
+}
+
+function childShareOf(value: unknown): ChildShare {
+  const { childNo, floor, percent } = objectOf(value);
+  return {
+    childNo: integerOf(childNo),
+    floorMicros: amountOf(floor),
+    sharePercent: percent === undefined ? undefined : integerOf(percent),
   };
 }
 

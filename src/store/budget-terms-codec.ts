@@ -111,17 +111,25 @@ export function shapeOf(value: unknown): Shape {
 }
 
 /** What a budget is to its siblings. */
-type Shares = Pick<BudgetTerms, 'weight'>;
+type Shares = Pick<BudgetTerms, 'weight' | 'floorMicros' | 'sharePercent'>;
 
 /** The members of an object that say what a budget is to its siblings: nothing where it is as most are. */
-export function sharesMembers({ weight }: Shares): string {
-  return weight === WEIGHT_DEFAULT ? '' : `,"weight":${weight}`;
+export function sharesMembers({ weight, floorMicros, sharePercent }: Shares): string {
+  return (
+    (weight === WEIGHT_DEFAULT ? '' : `,"weight":${weight}`) +
+    (floorMicros === 0n ? '' : `,"floor":${amountText(floorMicros)}`) +
+    (sharePercent === undefined ? '' : `,"sharePercent":${sharePercent}`)
+  );
 }
 
 /** Reads those members out of the object that holds them. */
 export function sharesOf(raw: Raw): Shares {
-  const { weight } = raw;
-  return { weight: weight === undefined ? WEIGHT_DEFAULT : integerOf(weight) };
+  const { weight, floor, sharePercent } = raw;
+  return {
+    weight: weight === undefined ? WEIGHT_DEFAULT : integerOf(weight),
+    floorMicros: floor === undefined ? 0n : amountOf(floor),
+    sharePercent: sharePercent === undefined ? undefined : integerOf(sharePercent),
+  };
 }
 
 /** Reads a list that is left out where it is empty. */

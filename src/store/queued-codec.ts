@@ -1,11 +1,12 @@
 // What a request waits with, as JSON: within its entry of the journal, and in the projected row of one that waits or left the
 // queue ungranted. Its own file because both say the same in nearly the same words. The salt of its personal fields is in
 // neither: it lies beside them, so that they can be erased.
-import type { Alternative, CommandKey } from '../kernel/command.ts';
+
 import type { Enqueued } from '../kernel/entry.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { BudgetPath } from '../kernel/names.ts';
 import type { Reason } from '../kernel/refusal.ts';
+import type { Alternative, CommandKey } from '../kernel/request.ts';
 import type { Queued } from '../kernel/reservation.ts';
 import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
 

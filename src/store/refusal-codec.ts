@@ -28,6 +28,7 @@ export function refusalText(refusal: Refusal): string {
     const { max, observed, name } = refusal.bound;
     text += `,"bound":[${max},${observed}${name === undefined ? '' : `,"${name}"`}]`;
   }
+  if (refusal.change !== undefined) text += `,"change":[${refusal.change.index},${quote(refusal.change.budget)}]`;
   if (refusal.fields !== undefined) {
     text += `,"fields":[${refusal.fields.map((f) => `[${quote(f.field)},${quote(f.description)}]`).join(',')}]`;
   }
@@ -52,9 +53,15 @@ export function refusalOf(value: unknown): Refusal {
     ...(raw['failing'] !== undefined && { failing: arrayOf(raw['failing']).map(failingOf) }),
     ...(raw['rate'] !== undefined && { rate: failingRateOf(raw['rate']) }),
     ...(raw['bound'] !== undefined && { bound: failingBoundOf(raw['bound']) }),
+    ...(raw['change'] !== undefined && { change: changeOf(raw['change']) }),
     ...(raw['fields'] !== undefined && { fields: arrayOf(raw['fields']).map(fieldOf) }),
     ...(raw['leaderAddress'] !== undefined && { leaderAddress: stringOf(raw['leaderAddress']) }),
   };
+}
+
+function changeOf(value: unknown) {
+  const [index, budget] = arrayOf(value, 2);
+  return { index: integerOf(index), budget: stringOf(budget) };
 }
 
 function failingOf(value: unknown) {

@@ -140,7 +140,10 @@ const rule: fc.Arbitrary<WindowRule> = fc.oneof<fc.Arbitrary<WindowRule>[]>(
     timeZone: fc.constantFrom('UTC', 'Europe/Amsterdam', 'America/Argentina/Ushuaia'),
   }),
 );
-const window: fc.Arbitrary<WindowDef> = fc.record({ no: count, rule, firstPeriodMs: timeMs });
+const window: fc.Arbitrary<WindowDef> = fc.record(
+  { no: count, rule, firstPeriodMs: timeMs, childNo: count },
+  { requiredKeys: ['no', 'rule', 'firstPeriodMs'] },
+);
 const limit: fc.Arbitrary<LimitDef> = fc.record({
   no: count,
   name: text,
@@ -181,6 +184,8 @@ const policies = {
   enforcement,
   alertAt: fc.array(fc.integer({ min: 1, max: 1_000 }), { maxLength: 3 }),
   weight: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 1_000_000 })),
+  floorMicros: fc.oneof(fc.constant(0n), micros),
+  sharePercent: fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined }),
   onExpiry: fc.constantFrom('release' as const, 'charge' as const, 'charge_started' as const),
   overrun: fc.constantFrom('record' as const, 'reject' as const),
 };
@@ -214,6 +219,14 @@ const budgetDef: fc.Arbitrary<BudgetDef> = fc.record({
   rateNoMax: fc.nat(),
   shape,
   ...policies,
+  childShares: fc.array(
+    fc.record({
+      childNo: count,
+      floorMicros: micros,
+      sharePercent: fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined }),
+    }),
+    { maxLength: 3 },
+  ),
   childTemplate: fc.option(termsOf(2), { nil: undefined }),
   suspended: fc.boolean(),
   closed: fc.boolean(),
@@ -284,6 +297,7 @@ const refusal: fc.Arbitrary<Refusal> = fc.record(
       { name: fc.constantFrom('max_lease' as const, 'max_active' as const), max: count, observed: count },
       { requiredKeys: ['max', 'observed'] },
     ),
+    change: fc.record({ index: fc.nat(), budget: text }),
     fields: fc.array(fc.record({ field: text, description: text }), { maxLength: 2 }),
     leaderAddress: text,
   },

@@ -13,9 +13,10 @@ import type * as kernel from '../../src/kernel/command.ts';
 import { ENFORCED, type Enforcement, type Priority } from '../../src/kernel/enforcement.ts';
 import type { BudgetPath, ReservationId, TreeId } from '../../src/kernel/names.ts';
 import type { RateInput } from '../../src/kernel/rate.ts';
+import type { Alternative } from '../../src/kernel/request.ts';
 import type { Outcome } from '../../src/kernel/reservation.ts';
 import type { WindowRule } from '../../src/kernel/window.ts';
-import type { WindowHistory } from '../../src/kernel/window-history.ts';
+import type { EditHistory } from '../../src/kernel/window-history.ts';
 
 /** An amount, as a test finds it easiest to write. */
 export type Micros = bigint | number;
@@ -34,7 +35,7 @@ interface ReserveOptions extends Keyed {
   readonly tokens?: number;
   readonly toolCalls?: number;
   readonly priority?: Priority;
-  readonly alternatives?: readonly kernel.Alternative[];
+  readonly alternatives?: readonly Alternative[];
   /** Default: it does not wait. */
   readonly waitMs?: number;
   readonly holder?: string;
@@ -67,15 +68,19 @@ interface BudgetOptions extends Keyed {
   readonly enforcement?: Partial<Enforcement>;
   readonly alertAt?: readonly number[];
   readonly weight?: number;
+  readonly floor?: Micros;
+  readonly share?: number;
   readonly template?: BudgetTerms;
   readonly unit?: string;
   readonly budgetKind?: string;
   readonly owner?: string;
 }
 
-interface UpdateOptions extends Omit<BudgetOptions, 'unit' | 'template'> {
+interface UpdateOptions extends Omit<BudgetOptions, 'unit' | 'template' | 'share'> {
+  /** `to` undefined: taken away. */
+  readonly share?: { readonly to: number | undefined };
   readonly template?: { readonly to: BudgetTerms | undefined };
-  readonly history?: WindowHistory;
+  readonly history?: EditHistory;
   readonly revision?: number;
   readonly replaceLabels?: boolean;
 }
@@ -219,6 +224,8 @@ export class Commands {
       enforcement: { ...ENFORCED, ...options.enforcement },
       alertAt: options.alertAt ?? [],
       weight: options.weight ?? 1,
+      floorMicros: BigInt(options.floor ?? 0),
+      sharePercent: options.share,
       childTemplate: options.template,
     };
   }
@@ -227,7 +234,12 @@ export class Commands {
     const { limits, uncapped, onExpiry, budgetKind, owner, revision, replaceLabels = false } = options;
     const { rates, shape = {}, overrun, enforcement = {}, alertAt, weight, template, history } = options;
     const inputs = limitInputs(limits);
-    const policy = { rates, shape, overrun, enforcement, alertAt, weight, childTemplate: template };
+    const shares = {
+      weight,
+      floorMicros: options.floor === undefined ? undefined : BigInt(options.floor),
+      sharePercent: options.share,
+    };
+    const policy = { rates, shape, overrun, enforcement, alertAt, ...shares, childTemplate: template };
     const fields = fieldsOf({ inputs, uncapped, onExpiry, budgetKind, owner, revision, replaceLabels, ...policy });
     return {
       ...this.#base('UpdateBudget', budget, options, fields),
@@ -255,6 +267,24 @@ export class Commands {
 
   close(budget: string, options: Keyed & { readonly reason?: string } = {}): kernel.SwitchBudget {
     return this.#switch('CloseBudget', budget, options);
+  }
+
+  /** The changes as they were built, but for their keys. */
+  applyBudgets(
+    changes: readonly kernel.BudgetEdit[],
+    options: { readonly key?: string; readonly dryRun?: boolean } = {},
+  ): kernel.ApplyBudgets {
+    const { key, dryRun = false } = options;
+    const fields = fieldsOf({ changes: changes.map((change) => ({ ...change, key: undefined, personal: undefined })) });
+    const keyOf = (index: number) =>
+      key === undefined ? undefined : commandKey('ApplyBudgets', this.treeId, `${key}.${index}`, fields);
+    return {
+      ...this.#base('ApplyBudgets', this.treeId, {}, ''),
+      kind: 'ApplyBudgets',
+      key: keyOf(0),
+      changes: changes.map((change, index) => ({ ...change, key: keyOf(index) })),
+      dryRun,
+    };
   }
 
   topUp(budget: string, add: Micros, options: Keyed & { readonly limit?: string } = {}): kernel.TopUp {
@@ -286,7 +316,13 @@ export class Commands {
     options: Keyed & { readonly reason?: string },
   ): kernel.SwitchBudget {
     const { reason = '' } = options;
-    return { ...this.#base(kind, budget, options, reason), kind, budget: budget as BudgetPath, reason };
+    return {
+      ...this.#base(kind, budget, options, reason),
+      kind,
+      budget: budget as BudgetPath,
+      expectedRevision: undefined,
+      reason,
+    };
   }
 
   #base(method: string, resource: string, options: Keyed, fields: string): kernel.CommandBase {

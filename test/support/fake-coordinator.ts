@@ -130,6 +130,9 @@ export function budgetShown(budget: BudgetPath, changes: Partial<BudgetAnswer> =
       enforcement: ENFORCED,
       alertAt: [80, 100],
       weight: 1,
+      floorMicros: 0n,
+      sharePercent: undefined,
+      childShares: [],
       childTemplate: undefined,
       suspended: false,
       closed: false,
@@ -138,7 +141,7 @@ export function budgetShown(budget: BudgetPath, changes: Partial<BudgetAnswer> =
       updateMs: FAKE_NOW_MS,
     },
     labels: [['team', 'blue']],
-    standings: [{ limit, rule, amountMicros: limit.amountMicros, counter, period: undefined }],
+    standings: [{ limit, rule, amountMicros: limit.amountMicros, counter, flooredMicros: 0n, period: undefined }],
     lifetime: counter,
     activeCount: 1,
     openChildCount: 0,
@@ -184,6 +187,8 @@ export function succeed(command: Command): Answer {
       return { kind: 'queue', treeId: command.treeId, waiting: [], count: 0 };
     case 'Expire':
       return { kind: 'expired', count: 0, more: false };
+    case 'ApplyBudgets':
+      return { kind: 'budgets', results: command.changes.map(({ budget }) => budgetShown(budget)), replayed: false };
     default:
       return budgetShown(command.budget);
   }

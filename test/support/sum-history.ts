@@ -9,19 +9,33 @@ import { oldestStep, type RollingRule, sameRule, stepOf, type WindowRule } from 
 import type { WindowSum } from '../../src/kernel/window-history.ts';
 import { UTC_CALENDAR } from './utc-calendar.ts';
 
-/** The command as a lane would give it to the kernel at `nowMs`; only an UpdateBudget with limits is changed. */
-export function withHistory(state: TreeState, command: Command, nowMs: number): Command {
-  if (command.kind !== 'UpdateBudget' || command.limits === undefined || command.history !== undefined) return command;
+/**
+ * The command as a lane would give it to the kernel at `nowMs`; only edits are changed. Everything is summed up that one could ask
+ * for: its own windows, its children's in them, and its own in those of the budget above.
+ */
+export function withHistory<C extends Command>(state: TreeState, command: C, nowMs: number): C {
+  if (command.kind !== 'ApplyBudgets') return editWithHistory(state, command, nowMs);
+  return { ...command, changes: command.changes.map((change) => editWithHistory(state, change, nowMs)) };
+}
+
+function editWithHistory<C extends Command>(state: TreeState, command: C, nowMs: number): C {
+  if (command.kind !== 'UpdateBudget' || command.history !== undefined) return command;
   const budget = state.budgetAt(command.budget);
   if (budget === undefined) return command;
-  const charging = [...state.reservations()].filter((each) => charges(each, command.budget));
-  const rules = command.limits.map(({ rule }) => rule);
-  const fresh = rules.filter(
-    (rule, i) =>
-      !budget.def.windows.some((window) => sameRule(window.rule, rule)) &&
-      rules.findIndex((each) => sameRule(each, rule)) === i,
-  );
-  return { ...command, history: { seq: state.position.seq, sums: fresh.map((rule) => sumOf(charging, rule, nowMs)) } };
+  const { no, parentNo, childShares } = budget.def;
+  const above = parentNo === undefined ? [] : (state.budget(parentNo)?.def.windows ?? []);
+  const rules = distinct([...(command.limits ?? []), ...above].map(({ rule }) => rule));
+  const budgets = [no, ...childShares.map(({ childNo }) => childNo)].map((budgetNo) => {
+    const charging = [...state.reservations()].filter(({ accounts }) =>
+      accounts.some((each) => each.budgetNo === budgetNo),
+    );
+    return { budgetNo, sums: rules.map((rule) => sumOf(charging, rule, nowMs)) };
+  });
+  return { ...command, history: { seq: state.position.seq, budgets } };
+}
+
+function distinct(rules: readonly WindowRule[]): WindowRule[] {
+  return rules.filter((rule, i) => rules.findIndex((each) => sameRule(each, rule)) === i);
 }
 
 /** Whether a reservation charges a budget: it lies on one of its paths. */

@@ -21,6 +21,7 @@ const ACCESS: Readonly<Record<CommandKind, Access | 'none'>> = {
   ResumeBudget: 'steer',
   CloseBudget: 'steer',
   TopUp: 'steer',
+  ApplyBudgets: 'steer',
   GetReservation: 'read',
   GetBudget: 'read',
   GetQueue: 'read',
@@ -76,6 +77,10 @@ export class Permissions {
     if (!ALLOWED[actor.role].has(ACCESS[command.kind])) return forbidden();
     if (actor.subtree === undefined) return undefined;
     if ('budget' in command) return judgePaths(actor, command);
+    if (command.kind === 'ApplyBudgets') {
+      const outside = command.changes.find(({ budget }) => !seesBudget(actor, budget));
+      return outside === undefined ? undefined : forbidden(outside.budget);
+    }
     if (command.kind === 'Expire') return forbidden();
     const id = command.kind === 'Renew' ? command.renewals[0]?.id : command.id;
     return id === undefined ? forbidden() : this.#judgeReservation(actor, actor.subtree, command.treeId, id);

@@ -26,7 +26,7 @@ function stateOf({ closedBy, suspendedBy, activeCount }: BudgetAnswer): BudgetSt
   return suspendedBy === '' ? BudgetState.ACTIVE : BudgetState.SUSPENDED;
 }
 
-function balanceMessage({ limit, amountMicros, counter, period }: LimitStanding): LimitBalance {
+function balanceMessage({ limit, amountMicros, counter, flooredMicros, period }: LimitStanding): LimitBalance {
   const { settledMicros, heldMicros, overrunMicros } = counter;
   return {
     $typeName: 'budgetd.v1.LimitBalance',
@@ -36,6 +36,7 @@ function balanceMessage({ limit, amountMicros, counter, period }: LimitStanding)
     heldMicros,
     overrunMicros,
     availableMicros: atLeastZero(amountMicros - settledMicros - heldMicros - overrunMicros),
+    flooredMicros,
     periodStartTime: period && timestampFromMs(period.startMs),
     periodEndTime: period && timestampFromMs(period.endMs),
   };
@@ -87,6 +88,8 @@ export function definitionMessage(def: BudgetDef): Budget {
     enforcement: enforcementMessage(def.enforcement),
     alertAt: alertAtMessage(def.alertAt),
     weight: def.weight,
+    floorMicros: def.floorMicros,
+    sharePercent: def.sharePercent,
   };
 }
 

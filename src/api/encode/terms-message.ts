@@ -173,6 +173,8 @@ export function templateMessage(terms: BudgetTerms): BudgetTemplate {
     enforcement: enforcementMessage(terms.enforcement),
     alertAt: alertAtMessage(terms.alertAt),
     weight: terms.weight,
+    floorMicros: terms.floorMicros,
+    sharePercent: terms.sharePercent,
     childTemplate: terms.childTemplate && templateMessage(terms.childTemplate),
   };
 }

@@ -85,6 +85,8 @@ function metadataOf(refusal: ApiRefusal): Record<string, string> {
   put('bound', refusal.bound?.name);
   put('bound_max', refusal.bound?.max);
   put('bound_observed', refusal.bound?.observed);
+  put('change_index', refusal.change?.index);
+  put('change_budget', refusal.change?.budget);
   return metadata;
 }
 

@@ -1,5 +1,7 @@
 // BudgetService: creates, reads and steers budgets.
 import {
+  type ApplyBudgetsRequest,
+  type ApplyBudgetsResponse,
   type Budget,
   BudgetSchema,
   type BudgetService,
@@ -14,7 +16,9 @@ import { type ApiRefusal, isRefusal, type Reply } from '../api-refusal.ts';
 import type { Actor } from '../auth/actor.ts';
 import { judgeList } from '../auth/permissions.ts';
 import { budgetMessage } from '../encode/budget-message.ts';
+import { etagOf } from '../encode/etag.ts';
 import { encodePageToken } from '../page-token.ts';
+import { applyBudgetsCommand } from '../validate/apply-budgets.ts';
 import {
   createBudgetCommand,
   getBudgetCommand,
@@ -110,6 +114,25 @@ async function listBudgets(
   return { $typeName: 'budgetd.v1.ListBudgetsResponse', budgets: page, nextPageToken };
 }
 
+async function applyBudgets(
+  desk: CommandDesk,
+  request: ApplyBudgetsRequest,
+  { actor }: CallContext,
+): Promise<Reply<ApplyBudgetsResponse>> {
+  const command = applyBudgetsCommand(request, actor.name);
+  if (isRefusal(command)) return command;
+  const answer = await desk.submit(actor, command);
+  if (answer.kind === 'refusal') return answer;
+  if (answer.kind !== 'budgets') throw new WrongAnswerError(`an answer of kind ${answer.kind} to ${command.kind}`);
+  const budgets = answer.results.map(({ def: { path, revision } }) => ({
+    $typeName: 'budgetd.v1.AppliedBudget' as const,
+    budget: path,
+    revision: BigInt(revision),
+    etag: etagOf(revision),
+  }));
+  return { $typeName: 'budgetd.v1.ApplyBudgetsResponse', budgets };
+}
+
 /** The handlers of BudgetService. */
 export function createBudgetService(deps: ServiceDeps, desk: CommandDesk): UnaryHandlers<typeof BudgetService> {
   const reply = async <N extends string>(
@@ -128,6 +151,7 @@ export function createBudgetService(deps: ServiceDeps, desk: CommandDesk): Unary
     listBudgets: (request, context) => listBudgets(deps, desk, request, context),
     updateBudget: (request, { actor }) =>
       reply('budgetd.v1.UpdateBudgetResponse', actor, updateBudgetCommand(request, actor.name)),
+    applyBudgets: (request, context) => applyBudgets(desk, request, context),
     closeBudget: (request, { actor }) =>
       reply('budgetd.v1.CloseBudgetResponse', actor, switchBudgetCommand('CloseBudget', request, actor.name)),
     suspendBudget: (request, { actor }) =>

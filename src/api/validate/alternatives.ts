@@ -1,6 +1,6 @@
 // Cheaper ways that a Reserve names. Its own file because of its own rules: labels are how their caller tells them apart.
 import type { Alternative as AlternativeMessage } from '../../gen/budgetd/v1/reservation_pb.ts';
-import type { Alternative } from '../../kernel/command.ts';
+import type { Alternative } from '../../kernel/request.ts';
 import { frameText, frameValue } from '../command-key.ts';
 import { checkMicros, type Problems } from './problems.ts';
 import { textProblem } from './text.ts';

@@ -7,7 +7,7 @@ import type {
   TopUpRequest,
   UpdateBudgetRequest,
 } from '../../gen/budgetd/v1/budget_pb.ts';
-import type { CreateBudget, GetBudget, SwitchBudget, TopUp, UpdateBudget } from '../../kernel/command.ts';
+import type { BudgetEdit, CreateBudget, GetBudget, SwitchBudget, TopUp, UpdateBudget } from '../../kernel/command.ts';
 import { MICROS_MAX } from '../../kernel/money.ts';
 import { treeOf } from '../../kernel/names.ts';
 import { type ApiRefusal, invalidFields } from '../api-refusal.ts';
@@ -20,20 +20,51 @@ import { checkEnforcementFields, ENFORCEMENT_FIELDS } from './enforcement.ts';
 import { checkOnExpiry, checkOverrun } from './enums.ts';
 import { checkLabels } from './labels.ts';
 import { checkLimitName, checkLimits } from './limits.ts';
-import { checkKey, checkPath, checkText, type Problems } from './problems.ts';
+import { checkKey, checkMicros, checkPath, checkText, type Problems } from './problems.ts';
 import { checkRates } from './rates.ts';
 import { checkShapeFields, SHAPE_FIELDS } from './shape.ts';
-import { checkWeight } from './shares.ts';
+import { checkSharePercent, checkWeight } from './shares.ts';
 import { checkBudgetKind, checkTemplate, checkTerms } from './template.ts';
 
-const REQUIRED = [{ field: 'budget', description: 'is required' }];
+const REQUIRED = { field: 'budget', description: 'is required' };
+
+/** A change of a budget whose fields were looked at, and the framing of all that its key stands for. */
+interface Checked<C extends BudgetEdit> {
+  readonly command: Omit<C, 'key'>;
+  /** Only where there were no problems. */
+  readonly framed: () => string;
+}
+
+function keyed<C extends BudgetEdit>(
+  problems: Problems,
+  checked: Checked<C> | undefined,
+  idempotencyKey: string,
+): C | ApiRefusal {
+  if (checked === undefined || problems.length > 0) return invalidFields(problems);
+  const { kind, budget } = checked.command;
+  // A command is what was checked and its key; that the compiler can't see it is due to the type being open.
+  return { ...checked.command, key: commandKey(kind, budget, idempotencyKey, checked.framed()) } as C;
+}
 
 /** A CreateBudget as a command. */
 export function createBudgetCommand(request: CreateBudgetRequest, actor: string): CreateBudget | ApiRefusal {
   const problems: Problems = [];
-  const stated = request.budget;
+  const checked = checkCreate(problems, request, actor);
   checkKey(problems, 'idempotency_key', request.idempotencyKey, true);
-  if (stated === undefined) return invalidFields([...REQUIRED, ...problems]);
+  return keyed(problems, checked, request.idempotencyKey);
+}
+
+/** All of a CreateBudget but its key; undefined where it names no budget. */
+export function checkCreate(
+  problems: Problems,
+  request: CreateBudgetRequest,
+  actor: string,
+): Checked<CreateBudget> | undefined {
+  const stated = request.budget;
+  if (stated === undefined) {
+    problems.push(REQUIRED);
+    return undefined;
+  }
   const budget = checkPath(problems, 'budget.budget', stated.budget);
   const fields = {
     ...checkTerms(problems, 'budget.', stated),
@@ -42,16 +73,16 @@ export function createBudgetCommand(request: CreateBudgetRequest, actor: string)
   };
   const labels = checkLabels(problems, 'budget.labels', stated.labels);
   refuseOutputOnly(problems, 'budget.', stated);
-  if (problems.length > 0) return invalidFields(problems);
-  const key = commandKey('CreateBudget', budget, request.idempotencyKey, frameBudget(stated));
   return {
-    kind: 'CreateBudget',
-    treeId: treeOf(budget),
-    actor,
-    key,
-    personal: personalFields('', labels),
-    budget,
-    ...fields,
+    command: {
+      kind: 'CreateBudget',
+      treeId: treeOf(budget),
+      actor,
+      personal: personalFields('', labels),
+      budget,
+      ...fields,
+    },
+    framed: () => frameBudget(stated),
   };
 }
 
@@ -75,6 +106,10 @@ function maskedFields(problems: Problems, stated: Budget, mask: ReadonlySet<stri
     ),
     alertAt: has('alert_at') ? checkAlertAt(problems, 'budget.alert_at', stated.alertAt) : undefined,
     weight: has('weight') ? checkWeight(problems, 'budget.weight', stated.weight) : undefined,
+    floorMicros: has('floor_micros') ? checkMicros(problems, 'budget.floor_micros', stated.floorMicros) : undefined,
+    sharePercent: has('share_percent')
+      ? { to: checkSharePercent(problems, 'budget.share_percent', stated.sharePercent) }
+      : undefined,
     childTemplate: has('child_template')
       ? { to: checkTemplate(problems, 'budget.child_template', stated.childTemplate) }
       : undefined,
@@ -102,6 +137,8 @@ const MASKABLE: ReadonlySet<string> = new Set([
   ...ENFORCEMENT_FIELDS.map((name) => `enforcement.${name}`),
   'alert_at',
   'weight',
+  'floor_micros',
+  'share_percent',
 ]);
 
 function checkMask(problems: Problems, paths: readonly string[]): ReadonlySet<string> {
@@ -122,35 +159,46 @@ function checkEtag(problems: Problems, etag: string): number | undefined {
 /** An UpdateBudget as a command. */
 export function updateBudgetCommand(request: UpdateBudgetRequest, actor: string): UpdateBudget | ApiRefusal {
   const problems: Problems = [];
-  const stated = request.budget;
+  const checked = checkUpdate(problems, request, actor);
   checkKey(problems, 'idempotency_key', request.idempotencyKey, true);
+  return keyed(problems, checked, request.idempotencyKey);
+}
+
+/** All of an UpdateBudget but its key; undefined where it names no budget. */
+export function checkUpdate(
+  problems: Problems,
+  request: UpdateBudgetRequest,
+  actor: string,
+): Checked<UpdateBudget> | undefined {
+  const stated = request.budget;
   const mask = checkMask(problems, request.updateMask?.paths ?? []);
   const expectedRevision = checkEtag(problems, request.etag);
-  if (stated === undefined) return invalidFields([...REQUIRED, ...problems]);
+  if (stated === undefined) {
+    problems.push(REQUIRED);
+    return undefined;
+  }
   const budget = checkPath(problems, 'budget.budget', stated.budget);
   const fields = maskedFields(problems, stated, mask);
   const replaceLabels = mask.has('labels');
   const labels = replaceLabels ? checkLabels(problems, 'budget.labels', stated.labels) : [];
-  if (problems.length > 0) return invalidFields(problems);
-  const framed = frameBudget(stated) + frameText('mask', [...mask].sort().join()) + frameText('etag', request.etag);
-  const key = commandKey('UpdateBudget', budget, request.idempotencyKey, framed);
-  const personal = personalFields('', labels);
   return {
-    kind: 'UpdateBudget',
-    treeId: treeOf(budget),
-    actor,
-    key,
-    personal,
-    budget,
-    expectedRevision,
-    ...fields,
-    history: undefined,
-    replaceLabels,
+    command: {
+      kind: 'UpdateBudget',
+      treeId: treeOf(budget),
+      actor,
+      personal: personalFields('', labels),
+      budget,
+      expectedRevision,
+      ...fields,
+      history: undefined,
+      replaceLabels,
+    },
+    framed: () => frameBudget(stated) + frameText('mask', [...mask].sort().join()) + frameText('etag', request.etag),
   };
 }
 
 /** The fields that Close, Suspend and Resume share. */
-type SwitchRequest = Pick<CloseBudgetRequest, 'budget' | 'idempotencyKey' | 'reason'>;
+type SwitchRequest = Pick<CloseBudgetRequest, 'budget' | 'idempotencyKey' | 'reason'> & { readonly etag?: string };
 
 /** A CloseBudget, SuspendBudget or ResumeBudget as a command. */
 export function switchBudgetCommand(
@@ -159,12 +207,25 @@ export function switchBudgetCommand(
   actor: string,
 ): SwitchBudget | ApiRefusal {
   const problems: Problems = [];
-  const budget = checkPath(problems, 'budget', request.budget);
+  const checked = checkSwitch(problems, kind, request, actor);
   checkKey(problems, 'idempotency_key', request.idempotencyKey, true);
-  const reason = checkText(problems, 'reason', request.reason);
-  if (problems.length > 0) return invalidFields(problems);
-  const key = commandKey(kind, budget, request.idempotencyKey, frameText('reason', reason));
-  return { kind, treeId: treeOf(budget), actor, key, personal: undefined, budget, reason };
+  return keyed(problems, checked, request.idempotencyKey);
+}
+
+/** All of a CloseBudget, SuspendBudget or ResumeBudget but its key. */
+export function checkSwitch(
+  problems: Problems,
+  kind: SwitchBudget['kind'],
+  { budget: path, reason: why, etag = '' }: Omit<SwitchRequest, 'idempotencyKey'>,
+  actor: string,
+): Checked<SwitchBudget> {
+  const budget = checkPath(problems, 'budget', path);
+  const reason = checkText(problems, 'reason', why);
+  const expectedRevision = checkEtag(problems, etag);
+  return {
+    command: { kind, treeId: treeOf(budget), actor, personal: undefined, budget, expectedRevision, reason },
+    framed: () => frameText('reason', reason) + frameText('etag', etag),
+  };
 }
 
 /** A TopUp as a command. */

@@ -8,10 +8,10 @@ import { checkAlertAt, frameAlertAt } from './alert-at.ts';
 import { checkEnforcement, frameEnforcement } from './enforcement.ts';
 import { checkOnExpiry, checkOverrun } from './enums.ts';
 import { checkLimits, frameLimits } from './limits.ts';
-import type { Problems } from './problems.ts';
+import { checkMicros, type Problems } from './problems.ts';
 import { checkRates, frameRates } from './rates.ts';
 import { checkShape, frameShape } from './shape.ts';
-import { checkWeight, frameShares } from './shares.ts';
+import { checkSharePercent, checkWeight, frameShares } from './shares.ts';
 
 const BUDGET_KIND = /^[A-Za-z0-9._-]{0,63}$/;
 // Half of the levels that a path can have: enough for runs, their agents and their steps.
@@ -51,6 +51,8 @@ function termsAt(problems: Problems, prefix: string, stated: Budget | BudgetTemp
     enforcement: checkEnforcement(problems, `${prefix}enforcement`, stated.enforcement),
     alertAt: checkAlertAt(problems, `${prefix}alert_at`, stated.alertAt),
     weight: checkWeight(problems, `${prefix}weight`, stated.weight),
+    floorMicros: checkMicros(problems, `${prefix}floor_micros`, stated.floorMicros),
+    sharePercent: checkSharePercent(problems, `${prefix}share_percent`, stated.sharePercent),
     childTemplate: templateAt(problems, `${prefix}child_template`, stated.childTemplate, nesting + 1),
   };
 }

@@ -32,7 +32,7 @@ import {
   withExample,
 } from './options.ts';
 import { type CommandContext, freshKey, type Session, withSession } from './session.ts';
-import { addShareOptions, type ShareOptions, shareFields } from './shares.ts';
+import { addShareOptions, type ShareOptions, shareAmounts, shareFields } from './shares.ts';
 import { drawBudget } from './show-budget.ts';
 import { drawReservation } from './show-reservation.ts';
 import { UsageError } from './usage-error.ts';
@@ -113,6 +113,7 @@ function addCreate(program: Command, context: CommandContext): void {
     'create acme --limit "1000 USD/month@Europe/Amsterdam" --limit "80 USD/day@Europe/Amsterdam"',
     'create acme/triage --limit 50 --limit 5/rolling:1h --rate "60 requests/1m" --max-active 10 --kind agent',
     'create acme/launch --limit 200/range:2026-03-01..2026-04-01 --max-reservation 2 --overrun reject',
+    'create acme/support --limit 50 --floor 20 --share 60% --weight 2',
     'create acme/pilot --limit 100 --mode warn --keep critical=20 --alert-at 50,80,100',
     `create acme/chat --child-template '{"kind": "run", "limits": [{"amountMicros": "2000000"}]}' --max-children 100`,
   );
@@ -120,7 +121,12 @@ function addCreate(program: Command, context: CommandContext): void {
 
 async function create(session: Session, path: string, options: CreateOptions): Promise<void> {
   const limits = options.limit ?? [];
-  const amounts = [...limits.map((limit) => limit.amount), ...boundAmounts(options), ...enforcementAmounts(options)];
+  const amounts = [
+    ...limits.map((limit) => limit.amount),
+    ...boundAmounts(options),
+    ...enforcementAmounts(options),
+    ...shareAmounts(options),
+  ];
   const slash = path.lastIndexOf('/');
   const typedUnit = options.unit ?? amounts.find((amount) => amount?.unit !== undefined)?.unit ?? '';
   await checkUnits(amounts, async () => (slash === -1 ? typedUnit : readUnit(session, path.slice(0, slash))));

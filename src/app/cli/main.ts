@@ -9,6 +9,16 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   terminal: createTerminal(process.stdout, process.stderr, process.env),
   environment: process.env,
   nowMs: Date.now,
+  confirm: async (question) => {
+    if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return undefined;
+    const { createInterface } = await import('node:readline/promises');
+    const lines = createInterface({ input: process.stdin, output: process.stderr });
+    try {
+      return (await lines.question(question)).trim() === 'yes';
+    } finally {
+      lines.close();
+    }
+  },
   // Loaded only when asked for: the verifier brings the database client along, which no other command needs.
   runVerify: async ({ log, ...options }) => {
     const { runVerify } = await import('../verify.ts');

@@ -6,6 +6,7 @@ import { ConfigError, packageVersion } from '../config.ts';
 import { OperatorError } from '../operator-error.ts';
 import { addAdviseCommand } from './advise-command.ts';
 import { addBudgetCommands } from './budget-commands.ts';
+import { addFileCommands } from './budgets-file/file-commands.ts';
 import { CallError, exitCodeOf } from './call-error.ts';
 import { EXIT, EXIT_CODE_HELP, type ExitCode } from './exit-code.ts';
 import { addListCommands } from './list-commands.ts';
@@ -48,12 +49,17 @@ export async function runCommandLine(words: readonly string[], context: CliConte
   const end = (code: ExitCode): void => {
     exitCode = code;
   };
-  const program = createProgram({ ...context, end });
+  let failedCode: ExitCode | undefined;
+  const endFailed = (code: ExitCode): void => {
+    failedCode = code;
+  };
+  const program = createProgram({ ...context, end, endFailed });
   try {
     await program.parseAsync([...words], { from: 'user' });
     return exitCode;
   } catch (error) {
-    return reportError(error, program.opts<{ readonly json?: boolean }>().json === true, context.terminal);
+    const code = reportError(error, program.opts<{ readonly json?: boolean }>().json === true, context.terminal);
+    return code === EXIT.ok ? code : (failedCode ?? code);
   }
 }
 
@@ -87,6 +93,7 @@ function createProgram(context: CommandContext): Command {
   addQueueCommand(program, context);
   addWatchCommand(program, context);
   addAdviseCommand(program, context);
+  addFileCommands(program, context);
   addStatusCommand(program, context);
   addVerifyCommand(program, context);
   addRepairCommands(program, context);

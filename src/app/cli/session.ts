@@ -18,12 +18,16 @@ export interface CliContext {
   readonly nowMs: () => number;
   readonly runVerify: RunVerify;
   readonly repairs: Repairs;
+  /** Asks the person at the terminal; undefined where there is none. */
+  readonly confirm: (question: string) => Promise<boolean | undefined>;
 }
 
 /** What the program adds to it for its commands. */
 export interface CommandContext extends CliContext {
   /** Sets the exit code of a run that finishes without an error. */
   readonly end: (exitCode: ExitCode) => void;
+  /** Sets the exit code of a run that ends with an error, whatever it is. */
+  readonly endFailed: (exitCode: ExitCode) => void;
 }
 
 /** The options that every command takes. */

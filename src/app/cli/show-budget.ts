@@ -10,7 +10,7 @@ import { enforcementFacts } from './enforcement.ts';
 import { drawFacts, type Fact, formatLabels } from './facts.ts';
 import { formatInstant } from './instant.ts';
 import { formatRate, formatRates } from './rate.ts';
-import { shareFacts } from './shares.ts';
+import { flooredFacts, shareFacts } from './shares.ts';
 import { formatAvailability } from './show-availability.ts';
 import type { Terminal } from './terminal.ts';
 import { formatWindow } from './window.ts';
@@ -45,10 +45,11 @@ export function drawBudget(budget: Budget, terminal: Terminal): string {
       ...formatRates(budget.rates, budget.rateStandings).map((text, index): Fact => [index === 0 ? 'rates' : '', text]),
       ['bounds', formatBounds(budget.shape, unit).join(', ')],
       ...enforcementFacts(budget, unit),
-      ...shareFacts(budget),
+      ...shareFacts(budget, unit),
       ['template', budget.childTemplate && formatTemplate(budget.childTemplate, unit)],
       ...periodFacts(budget, unit),
       ['available', formatAvailability(budget.availability)],
+      ...flooredFacts(budget, unit),
       ['settled', `${formatAmount(budget.totals?.settledMicros ?? 0n, unit)} in all`],
       [
         'held',
@@ -92,7 +93,7 @@ function formatTemplate(template: BudgetTemplate, unit: string): string {
     ...formatBounds(shape, unit),
     ...(uncapped ? ['uncapped'] : []),
     ...(policy === undefined ? [] : [`overrun ${policy}`]),
-    ...[...enforcementFacts(template, unit), ...shareFacts(template)].flatMap(([name, value]) =>
+    ...[...enforcementFacts(template, unit), ...shareFacts(template, unit)].flatMap(([name, value]) =>
       value ? [`${name} ${value}`] : [],
     ),
   ];

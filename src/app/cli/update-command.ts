@@ -14,7 +14,7 @@ import {
 import { checkUnits, keyOption, labelOption, ON_EXPIRY, onExpiryOption, withExample } from './options.ts';
 import { formatRate } from './rate.ts';
 import { type CommandContext, freshKey, type Session, withSession } from './session.ts';
-import { addShareOptions, type ShareOptions, shareFields } from './shares.ts';
+import { addShareOptions, type ShareOptions, shareAmounts, shareFields } from './shares.ts';
 import { drawBudget } from './show-budget.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -59,12 +59,14 @@ export function addUpdateCommand(program: Command, context: CommandContext): voi
     'update acme/triage --label cost-centre=4711 --remove-label pilot',
     'update acme/triage --max-lease 10m --close-after none --overrun record',
     'update acme/pilot --mode enforce --keep none --alert-at default',
+    'update acme/support --floor 30 --share none',
     'update acme/chat --child-template run.json',
   );
 }
 
 async function update(session: Session, path: string, options: UpdateOptions): Promise<void> {
-  await checkUnits([...boundAmounts(options), ...enforcementAmounts(options)], () => readUnit(session, path));
+  const amounts = [...boundAmounts(options), ...enforcementAmounts(options), ...shareAmounts(options)];
+  await checkUnits(amounts, () => readUnit(session, path));
   const bounds = boundFields(options);
   const enforcement = enforcementFields(options);
   const shares = shareFields(options);

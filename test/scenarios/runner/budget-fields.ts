@@ -76,6 +76,7 @@ const POLICY_RULES = {
   overrun: optional('overrun', oneOf('record', 'reject')),
   weight: optional('weight', count),
   floorMicros: optional('floor', amount),
+  sharePercent: optional('share_percent', count),
   keptMicros: optional('kept', mapOf(amount)),
   maxChildren: optional('max_children', count),
   maxDepth: optional('max_depth', count),

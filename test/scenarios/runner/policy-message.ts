@@ -57,11 +57,22 @@ const SUPPORTED_FIELDS: ReadonlySet<string> = new Set([
   'keptMicros',
   'alertAt',
   'weight',
+  'floorMicros',
+  'sharePercent',
 ]);
 
 type Policy = Pick<
   Exclude<MessageInitShape<typeof BudgetSchema>, { $typeName: string }>,
-  'onExpiry' | 'overrun' | 'rates' | 'shape' | 'enforcement' | 'alertAt' | 'weight' | 'childTemplate'
+  | 'onExpiry'
+  | 'overrun'
+  | 'rates'
+  | 'shape'
+  | 'enforcement'
+  | 'alertAt'
+  | 'weight'
+  | 'floorMicros'
+  | 'sharePercent'
+  | 'childTemplate'
 >;
 
 /** Kind, limits and `uncapped`. */
@@ -89,6 +100,8 @@ export function policyMessage(fields: BudgetFields): Policy {
     ...given('enforcement', Object.keys(enforcement).length === 0 ? undefined : enforcement),
     ...given('alertAt', fields.alertAt && alertAtMessage(fields.alertAt)),
     ...given('weight', fields.weight),
+    ...given('floorMicros', fields.floorMicros),
+    ...given('sharePercent', fields.sharePercent),
     ...given('childTemplate', fields.childTemplate && templateMessage(fields.childTemplate)),
   };
 }

@@ -23,7 +23,7 @@ export interface Result {
 
 /** Runs a command line against the fake, words as a shell would split them. */
 export async function runCli(
-  fake: FakeCoordinator,
+  fake: Pick<FakeCoordinator, 'address'>,
   words: readonly string[],
   change: Partial<CliContext> = {},
 ): Promise<Result> {
@@ -38,6 +38,7 @@ export async function runCli(
       listQuarantine: () => Promise.reject(new Error('not expected')),
       clearQuarantine: () => Promise.reject(new Error('not expected')),
     },
+    confirm: () => Promise.resolve(undefined),
     ...change,
   });
   return { exitCode, stdout: stdout(), stderr: stderr() };

@@ -11,8 +11,8 @@ import { CreateBudgetRequestSchema } from '../../../src/gen/budgetd/v1/budget_pb
 import type { WindowSchema } from '../../../src/gen/budgetd/v1/limit_pb.ts';
 import { ReserveRequestSchema, SettleRequestSchema } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
 import { type EnforcementSchema, RateSchema } from '../../../src/gen/budgetd/v1/terms_pb.ts';
-import type { CommandKey } from '../../../src/kernel/command.ts';
 import type { ReservationId } from '../../../src/kernel/names.ts';
+import type { CommandKey } from '../../../src/kernel/request.ts';
 
 const origin = { actor: 'tester', newReservationId: () => '06fk2xw8q40000000001' as ReservationId };
 

@@ -1,7 +1,8 @@
 // Messages with far too much in them are told from their bytes, and no honest one is taken for one.
-import { create, toBinary } from '@bufbuild/protobuf';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import { isCrowdedJson, isCrowdedMessage } from '../../../src/api/crowded-message.ts';
+import { ApplyBudgetsRequestSchema } from '../../../src/gen/budgetd/v1/budget_pb.ts';
 import { BatchRenewRequestSchema, SessionRequestSchema } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
 
 const COUNT = 65_536;
@@ -19,6 +20,27 @@ function nested(count: number): Buffer {
   };
   const labels = repeat([(LABELS << 3) | 2, 0], count);
   return around(0x0a, around(0x12, labels));
+}
+/** A change that makes a budget with so many templates in each other, the innermost with so many empty limits. */
+function templates(depth: number, count: number): Buffer {
+  const limits = repeat([(3 << 3) | 2, 0], count);
+  let bytes: Buffer = limits;
+  const wrap = (no: number) => {
+    const head: number[] = [];
+    for (let tag = (no << 3) | 2; ; tag >>>= 7) {
+      head.push(tag > 127 ? (tag & 127) | 128 : tag);
+      if (tag < 128) break;
+    }
+    for (let rest = bytes.length; ; rest >>>= 7) {
+      head.push(rest > 127 ? (rest & 127) | 128 : rest);
+      if (rest < 128) break;
+    }
+    bytes = Buffer.concat([Buffer.from(head), bytes]);
+  };
+  for (let at = 1; at < depth; at += 1) wrap(8);
+  // child_template of a budget, of a create, of a change, of the request.
+  for (const no of [22, 1, 1, 3]) wrap(no);
+  return bytes;
 }
 const reserve = SessionRequestSchema.field.commands.message?.fields.find(
   ({ localName }) => localName === 'reserve',
@@ -65,6 +87,13 @@ describe('a crowded message', () => {
     const batch = toBinary(BatchRenewRequestSchema, create(BatchRenewRequestSchema, { renewals }));
     expect(isCrowdedMessage(BatchRenewRequestSchema, batch)).toBe(false);
   });
+});
+
+it.each([1, 8, 60])('what is within templates is counted, %s deep', (depth) => {
+  const decoded = fromBinary(ApplyBudgetsRequestSchema, templates(8, 5));
+  expect(decoded.changes[0]?.change.case).toBe('create');
+  expect(isCrowdedMessage(ApplyBudgetsRequestSchema, templates(depth, COUNT))).toBe(true);
+  expect(isCrowdedMessage(ApplyBudgetsRequestSchema, templates(depth, COUNT - 70))).toBe(false);
 });
 
 it('crowded JSON is told by its commas', () => {

@@ -136,7 +136,7 @@ describe('an edit of limits', () => {
     const driver = withLimits({ all: 500 });
     spend(driver, 9);
     const command = driver.make.update('t', { limits: { day: per('day', 40) } });
-    const none = { seq: driver.state.position.seq - 1, sums: [] };
+    const none = { seq: driver.state.position.seq - 1, budgets: [] };
     expect(() => driver.decide({ ...command, history: none })).toThrow('past of a new window');
     expect(() => driver.decide({ ...command, history: { ...none, seq: none.seq + 1 } })).toThrow(
       'past of a new window',

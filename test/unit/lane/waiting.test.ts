@@ -28,10 +28,12 @@ class Caller {
   constructor(max: number, options: { readonly key?: string; readonly waitMs?: number } = {}) {
     keyCount += 1;
     this.command = world.make.reserve('t', max, { waitMs: 60_000, key: `k${keyCount}`, ...options });
-    this.answering = world.lane.submit(this.command, this.gone.signal);
-    this.answering.then((answer) => {
-      this.answer = answer;
-    });
+    this.answering = this.#ask();
+  }
+
+  async #ask(): Promise<Answer> {
+    this.answer = await world.lane.submit(this.command, this.gone.signal);
+    return this.answer;
   }
 
   again(): Promise<Answer> {

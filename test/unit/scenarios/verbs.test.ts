@@ -250,7 +250,7 @@ test('a wait is sent as long as it is, with a holder by which it is found', asyn
 describe('what the contract lacks', () => {
   test.each([
     ['budget.on_exhaustion: park', '{do: create_budget, name: t, on_exhaustion: park}'],
-    ['budget.floor', '{do: create_budget, name: t, child_template: {child_template: {floor: 1}}}'],
+    ['budget.approval_above', '{do: create_budget, name: t, child_template: {child_template: {approval_above: 1}}}'],
     ['approve', `{do: approve, reservation: A}`],
     ['reject', `{do: reject, reservation: A}`],
     ['adjust', `{do: adjust, reservation: A, actual: 1}`],

@@ -24,6 +24,9 @@ const def = definition(1, 't', undefined, {
   },
   alertAt: [50, 90],
   weight: 7,
+  floorMicros: 9n,
+  sharePercent: 25,
+  childShares: [{ childNo: 2, floorMicros: 4n, sharePercent: 60 }],
   childTemplate: {
     budgetKind: 'run',
     uncapped: false,
@@ -35,6 +38,8 @@ const def = definition(1, 't', undefined, {
     enforcement: { ...ENFORCED, mode: 'observe' },
     alertAt: [],
     weight: 3,
+    floorMicros: 1n,
+    sharePercent: undefined,
     childTemplate: undefined,
   },
 });
@@ -50,6 +55,8 @@ it('a plain definition leaves out what it does not have', () => {
     'enforcement',
     'alertAt',
     'weight',
+    'floor',
+    'hare',
   ]) {
     expect(text).not.toContain(name);
   }
@@ -72,6 +79,9 @@ describe('a definition is refused where', () => {
     ['what happens on exhaustion is unknown', '"onExhaustion":"degrade"', '"onExhaustion":"queue"'],
     ['capacity is kept for nobody known', '"priority":"critical"', '"priority":"vital"'],
     ['a weight is no whole number', '"weight":7', '"weight":7.5'],
+    ['a share of a child is no whole number', '"percent":60', '"percent":60.5'],
+    ['a child is no number', '"childShares":[{"childNo":2', '"childShares":[{"childNo":"2"'],
+    ['a floor is no amount', '"floor":9', '"floor":"x"'],
     ['a share that is told of is no whole number', '"alertAt":[50,90]', '"alertAt":[50.5,90]'],
     ['a template has a window that is unknown', '"kind":"range"', '"kind":"ranges"'],
     ['a first period is no time', '"firstPeriodMs":1767196800000', '"firstPeriodMs":"now"'],

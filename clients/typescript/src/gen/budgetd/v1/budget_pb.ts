@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file budgetd/v1/budget.proto.
  */
 export const file_budgetd_v1_budget: GenFile = /*@__PURE__*/
-  fileDesc("ChdidWRnZXRkL3YxL2J1ZGdldC5wcm90bxIKYnVkZ2V0ZC52MSKkBwoGQnVkZ2V0Eg4KBmJ1ZGdldBgBIAEoCRIMCgRraW5kGAIgASgJEg0KBW93bmVyGAMgASgJEi4KBmxhYmVscxgEIAMoCzIeLmJ1ZGdldGQudjEuQnVkZ2V0LkxhYmVsc0VudHJ5EgwKBHVuaXQYBSABKAkSEAoIdW5jYXBwZWQYBiABKAgSIQoGbGltaXRzGAcgAygLMhEuYnVkZ2V0ZC52MS5MaW1pdBInCglvbl9leHBpcnkYCCABKA4yFC5idWRnZXRkLnYxLk9uRXhwaXJ5EiYKBXN0YXRlGAkgASgOMhcuYnVkZ2V0ZC52MS5CdWRnZXRTdGF0ZRIUCgxzdXNwZW5kZWRfYnkYCiABKAkSEQoJY2xvc2VkX2J5GAsgASgJEhAKCHJldmlzaW9uGAwgASgDEgwKBGV0YWcYDSABKAkSLwoLY3JlYXRlX3RpbWUYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCghiYWxhbmNlcxgQIAMoCzIYLmJ1ZGdldGQudjEuTGltaXRCYWxhbmNlEiIKBnRvdGFscxgRIAEoCzISLmJ1ZGdldGQudjEuVG90YWxzEi4KDGF2YWlsYWJpbGl0eRgSIAEoCzIYLmJ1ZGdldGQudjEuQXZhaWxhYmlsaXR5Eh8KBXJhdGVzGBMgAygLMhAuYnVkZ2V0ZC52MS5SYXRlEiAKBXNoYXBlGBQgASgLMhEuYnVkZ2V0ZC52MS5TaGFwZRIqCgdvdmVycnVuGBUgASgOMhkuYnVkZ2V0ZC52MS5PdmVycnVuUG9saWN5EjIKDmNoaWxkX3RlbXBsYXRlGBYgASgLMhouYnVkZ2V0ZC52MS5CdWRnZXRUZW1wbGF0ZRIwCg5yYXRlX3N0YW5kaW5ncxgXIAMoCzIYLmJ1ZGdldGQudjEuUmF0ZVN0YW5kaW5nEhUKDW9wZW5fY2hpbGRyZW4YGCABKAMSLAoLZW5mb3JjZW1lbnQYGSABKAsyFy5idWRnZXRkLnYxLkVuZm9yY2VtZW50EiUKCGFsZXJ0X2F0GBogASgLMhMuYnVkZ2V0ZC52MS5BbGVydEF0Eg4KBndlaWdodBgbIAEoBRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBImoKBlRvdGFscxIWCg5zZXR0bGVkX21pY3JvcxgBIAEoAxITCgtoZWxkX21pY3JvcxgCIAEoAxIWCg5vdmVycnVuX21pY3JvcxgDIAEoAxIbChNhY3RpdmVfcmVzZXJ2YXRpb25zGAQgASgDIlIKE0NyZWF0ZUJ1ZGdldFJlcXVlc3QSIgoGYnVkZ2V0GAEgASgLMhIuYnVkZ2V0ZC52MS5CdWRnZXQSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJIjoKFENyZWF0ZUJ1ZGdldFJlc3BvbnNlEiIKBmJ1ZGdldBgBIAEoCzISLmJ1ZGdldGQudjEuQnVkZ2V0IiIKEEdldEJ1ZGdldFJlcXVlc3QSDgoGYnVkZ2V0GAEgASgJIjcKEUdldEJ1ZGdldFJlc3BvbnNlEiIKBmJ1ZGdldBgBIAEoCzISLmJ1ZGdldGQudjEuQnVkZ2V0Il4KEkxpc3RCdWRnZXRzUmVxdWVzdBIOCgZwYXJlbnQYASABKAkSEQoJcmVjdXJzaXZlGAIgASgIEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJIlMKE0xpc3RCdWRnZXRzUmVzcG9uc2USIwoHYnVkZ2V0cxgBIAMoCzISLmJ1ZGdldGQudjEuQnVkZ2V0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKRAQoTVXBkYXRlQnVkZ2V0UmVxdWVzdBIiCgZidWRnZXQYASABKAsyEi5idWRnZXRkLnYxLkJ1ZGdldBIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSDAoEZXRhZxgDIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBCABKAkiOgoUVXBkYXRlQnVkZ2V0UmVzcG9uc2USIgoGYnVkZ2V0GAEgASgLMhIuYnVkZ2V0ZC52MS5CdWRnZXQiTQoSQ2xvc2VCdWRnZXRSZXF1ZXN0Eg4KBmJ1ZGdldBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSDgoGcmVhc29uGAMgASgJIjkKE0Nsb3NlQnVkZ2V0UmVzcG9uc2USIgoGYnVkZ2V0GAEgASgLMhIuYnVkZ2V0ZC52MS5CdWRnZXQiTwoUU3VzcGVuZEJ1ZGdldFJlcXVlc3QSDgoGYnVkZ2V0GAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRIOCgZyZWFzb24YAyABKAkiOwoVU3VzcGVuZEJ1ZGdldFJlc3BvbnNlEiIKBmJ1ZGdldBgBIAEoCzISLmJ1ZGdldGQudjEuQnVkZ2V0Ik4KE1Jlc3VtZUJ1ZGdldFJlcXVlc3QSDgoGYnVkZ2V0GAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRIOCgZyZWFzb24YAyABKAkiOgoUUmVzdW1lQnVkZ2V0UmVzcG9uc2USIgoGYnVkZ2V0GAEgASgLMhIuYnVkZ2V0ZC52MS5CdWRnZXQiWgoMVG9wVXBSZXF1ZXN0Eg4KBmJ1ZGdldBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSDQoFbGltaXQYAyABKAkSEgoKYWRkX21pY3JvcxgEIAEoAyIzCg1Ub3BVcFJlc3BvbnNlEiIKBmJ1ZGdldBgBIAEoCzISLmJ1ZGdldGQudjEuQnVkZ2V0KpMBCgtCdWRnZXRTdGF0ZRIcChhCVURHRVRfU1RBVEVfVU5TUEVDSUZJRUQQABIXChNCVURHRVRfU1RBVEVfQUNUSVZFEAESGgoWQlVER0VUX1NUQVRFX1NVU1BFTkRFRBACEhgKFEJVREdFVF9TVEFURV9DTE9TSU5HEAMSFwoTQlVER0VUX1NUQVRFX0NMT1NFRBAEMoYFCg1CdWRnZXRTZXJ2aWNlElEKDENyZWF0ZUJ1ZGdldBIfLmJ1ZGdldGQudjEuQ3JlYXRlQnVkZ2V0UmVxdWVzdBogLmJ1ZGdldGQudjEuQ3JlYXRlQnVkZ2V0UmVzcG9uc2USSAoJR2V0QnVkZ2V0EhwuYnVkZ2V0ZC52MS5HZXRCdWRnZXRSZXF1ZXN0Gh0uYnVkZ2V0ZC52MS5HZXRCdWRnZXRSZXNwb25zZRJOCgtMaXN0QnVkZ2V0cxIeLmJ1ZGdldGQudjEuTGlzdEJ1ZGdldHNSZXF1ZXN0Gh8uYnVkZ2V0ZC52MS5MaXN0QnVkZ2V0c1Jlc3BvbnNlElEKDFVwZGF0ZUJ1ZGdldBIfLmJ1ZGdldGQudjEuVXBkYXRlQnVkZ2V0UmVxdWVzdBogLmJ1ZGdldGQudjEuVXBkYXRlQnVkZ2V0UmVzcG9uc2USTgoLQ2xvc2VCdWRnZXQSHi5idWRnZXRkLnYxLkNsb3NlQnVkZ2V0UmVxdWVzdBofLmJ1ZGdldGQudjEuQ2xvc2VCdWRnZXRSZXNwb25zZRJUCg1TdXNwZW5kQnVkZ2V0EiAuYnVkZ2V0ZC52MS5TdXNwZW5kQnVkZ2V0UmVxdWVzdBohLmJ1ZGdldGQudjEuU3VzcGVuZEJ1ZGdldFJlc3BvbnNlElEKDFJlc3VtZUJ1ZGdldBIfLmJ1ZGdldGQudjEuUmVzdW1lQnVkZ2V0UmVxdWVzdBogLmJ1ZGdldGQudjEuUmVzdW1lQnVkZ2V0UmVzcG9uc2USPAoFVG9wVXASGC5idWRnZXRkLnYxLlRvcFVwUmVxdWVzdBoZLmJ1ZGdldGQudjEuVG9wVXBSZXNwb25zZWIGcHJvdG8z", [file_budgetd_v1_limit, file_budgetd_v1_terms, file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
+  fileDesc("ChdidWRnZXRkL3YxL2J1ZGdldC5wcm90bxIKYnVkZ2V0ZC52MSLoBwoGQnVkZ2V0Eg4KBmJ1ZGdldBgBIAEoCRIMCgRraW5kGAIgASgJEg0KBW93bmVyGAMgASgJEi4KBmxhYmVscxgEIAMoCzIeLmJ1ZGdldGQudjEuQnVkZ2V0LkxhYmVsc0VudHJ5EgwKBHVuaXQYBSABKAkSEAoIdW5jYXBwZWQYBiABKAgSIQoGbGltaXRzGAcgAygLMhEuYnVkZ2V0ZC52MS5MaW1pdBInCglvbl9leHBpcnkYCCABKA4yFC5idWRnZXRkLnYxLk9uRXhwaXJ5EiYKBXN0YXRlGAkgASgOMhcuYnVkZ2V0ZC52MS5CdWRnZXRTdGF0ZRIUCgxzdXNwZW5kZWRfYnkYCiABKAkSEQoJY2xvc2VkX2J5GAsgASgJEhAKCHJldmlzaW9uGAwgASgDEgwKBGV0YWcYDSABKAkSLwoLY3JlYXRlX3RpbWUYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCghiYWxhbmNlcxgQIAMoCzIYLmJ1ZGdldGQudjEuTGltaXRCYWxhbmNlEiIKBnRvdGFscxgRIAEoCzISLmJ1ZGdldGQudjEuVG90YWxzEi4KDGF2YWlsYWJpbGl0eRgSIAEoCzIYLmJ1ZGdldGQudjEuQXZhaWxhYmlsaXR5Eh8KBXJhdGVzGBMgAygLMhAuYnVkZ2V0ZC52MS5SYXRlEiAKBXNoYXBlGBQgASgLMhEuYnVkZ2V0ZC52MS5TaGFwZRIqCgdvdmVycnVuGBUgASgOMhkuYnVkZ2V0ZC52MS5PdmVycnVuUG9saWN5EjIKDmNoaWxkX3RlbXBsYXRlGBYgASgLMhouYnVkZ2V0ZC52MS5CdWRnZXRUZW1wbGF0ZRIwCg5yYXRlX3N0YW5kaW5ncxgXIAMoCzIYLmJ1ZGdldGQudjEuUmF0ZVN0YW5kaW5nEhUKDW9wZW5fY2hpbGRyZW4YGCABKAMSLAoLZW5mb3JjZW1lbnQYGSABKAsyFy5idWRnZXRkLnYxLkVuZm9yY2VtZW50EiUKCGFsZXJ0X2F0GBogASgLMhMuYnVkZ2V0ZC52MS5BbGVydEF0Eg4KBndlaWdodBgbIAEoBRIUCgxmbG9vcl9taWNyb3MYHCABKAMSGgoNc2hhcmVfcGVyY2VudBgdIAEoBUgAiAEBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCEAoOX3NoYXJlX3BlcmNlbnQiagoGVG90YWxzEhYKDnNldHRsZWRfbWljcm9zGAEgASgDEhMKC2hlbGRfbWljcm9zGAIgASgDEhYKDm92ZXJydW5fbWljcm9zGAMgASgDEhsKE2FjdGl2ZV9yZXNlcnZhdGlvbnMYBCABKAMiUgoTQ3JlYXRlQnVkZ2V0UmVxdWVzdBIiCgZidWRnZXQYASABKAsyEi5idWRnZXRkLnYxLkJ1ZGdldBIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkiOgoUQ3JlYXRlQnVkZ2V0UmVzcG9uc2USIgoGYnVkZ2V0GAEgASgLMhIuYnVkZ2V0ZC52MS5CdWRnZXQiIgoQR2V0QnVkZ2V0UmVxdWVzdBIOCgZidWRnZXQYASABKAkiNwoRR2V0QnVkZ2V0UmVzcG9uc2USIgoGYnVkZ2V0GAEgASgLMhIuYnVkZ2V0ZC52MS5CdWRnZXQiXgoSTGlzdEJ1ZGdldHNSZXF1ZXN0Eg4KBnBhcmVudBgBIAEoCRIRCglyZWN1cnNpdmUYAiABKAgSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiUwoTTGlzdEJ1ZGdldHNSZXNwb25zZRIjCgdidWRnZXRzGAEgAygLMhIuYnVkZ2V0ZC52MS5CdWRnZXQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpEBChNVcGRhdGVCdWRnZXRSZXF1ZXN0EiIKBmJ1ZGdldBgBIAEoCzISLmJ1ZGdldGQudjEuQnVkZ2V0Ei8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIMCgRldGFnGAMgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgEIAEoCSI6ChRVcGRhdGVCdWRnZXRSZXNwb25zZRIiCgZidWRnZXQYASABKAsyEi5idWRnZXRkLnYxLkJ1ZGdldCKvAQoMQnVkZ2V0Q2hhbmdlEjEKBmNyZWF0ZRgBIAEoCzIfLmJ1ZGdldGQudjEuQ3JlYXRlQnVkZ2V0UmVxdWVzdEgAEjEKBnVwZGF0ZRgCIAEoCzIfLmJ1ZGdldGQudjEuVXBkYXRlQnVkZ2V0UmVxdWVzdEgAEi8KBWNsb3NlGAMgASgLMh4uYnVkZ2V0ZC52MS5DbG9zZUJ1ZGdldFJlcXVlc3RIAEIICgZjaGFuZ2UifgoTQXBwbHlCdWRnZXRzUmVxdWVzdBIMCgR0cmVlGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRIpCgdjaGFuZ2VzGAMgAygLMhguYnVkZ2V0ZC52MS5CdWRnZXRDaGFuZ2USFQoNdmFsaWRhdGVfb25seRgEIAEoCCI/Cg1BcHBsaWVkQnVkZ2V0Eg4KBmJ1ZGdldBgBIAEoCRIQCghyZXZpc2lvbhgCIAEoAxIMCgRldGFnGAMgASgJIkIKFEFwcGx5QnVkZ2V0c1Jlc3BvbnNlEioKB2J1ZGdldHMYASADKAsyGS5idWRnZXRkLnYxLkFwcGxpZWRCdWRnZXQiWwoSQ2xvc2VCdWRnZXRSZXF1ZXN0Eg4KBmJ1ZGdldBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSDgoGcmVhc29uGAMgASgJEgwKBGV0YWcYBCABKAkiOQoTQ2xvc2VCdWRnZXRSZXNwb25zZRIiCgZidWRnZXQYASABKAsyEi5idWRnZXRkLnYxLkJ1ZGdldCJPChRTdXNwZW5kQnVkZ2V0UmVxdWVzdBIOCgZidWRnZXQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEg4KBnJlYXNvbhgDIAEoCSI7ChVTdXNwZW5kQnVkZ2V0UmVzcG9uc2USIgoGYnVkZ2V0GAEgASgLMhIuYnVkZ2V0ZC52MS5CdWRnZXQiTgoTUmVzdW1lQnVkZ2V0UmVxdWVzdBIOCgZidWRnZXQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEg4KBnJlYXNvbhgDIAEoCSI6ChRSZXN1bWVCdWRnZXRSZXNwb25zZRIiCgZidWRnZXQYASABKAsyEi5idWRnZXRkLnYxLkJ1ZGdldCJaCgxUb3BVcFJlcXVlc3QSDgoGYnVkZ2V0GAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRINCgVsaW1pdBgDIAEoCRISCgphZGRfbWljcm9zGAQgASgDIjMKDVRvcFVwUmVzcG9uc2USIgoGYnVkZ2V0GAEgASgLMhIuYnVkZ2V0ZC52MS5CdWRnZXQqkwEKC0J1ZGdldFN0YXRlEhwKGEJVREdFVF9TVEFURV9VTlNQRUNJRklFRBAAEhcKE0JVREdFVF9TVEFURV9BQ1RJVkUQARIaChZCVURHRVRfU1RBVEVfU1VTUEVOREVEEAISGAoUQlVER0VUX1NUQVRFX0NMT1NJTkcQAxIXChNCVURHRVRfU1RBVEVfQ0xPU0VEEAQy2QUKDUJ1ZGdldFNlcnZpY2USUQoMQ3JlYXRlQnVkZ2V0Eh8uYnVkZ2V0ZC52MS5DcmVhdGVCdWRnZXRSZXF1ZXN0GiAuYnVkZ2V0ZC52MS5DcmVhdGVCdWRnZXRSZXNwb25zZRJICglHZXRCdWRnZXQSHC5idWRnZXRkLnYxLkdldEJ1ZGdldFJlcXVlc3QaHS5idWRnZXRkLnYxLkdldEJ1ZGdldFJlc3BvbnNlEk4KC0xpc3RCdWRnZXRzEh4uYnVkZ2V0ZC52MS5MaXN0QnVkZ2V0c1JlcXVlc3QaHy5idWRnZXRkLnYxLkxpc3RCdWRnZXRzUmVzcG9uc2USUQoMVXBkYXRlQnVkZ2V0Eh8uYnVkZ2V0ZC52MS5VcGRhdGVCdWRnZXRSZXF1ZXN0GiAuYnVkZ2V0ZC52MS5VcGRhdGVCdWRnZXRSZXNwb25zZRJRCgxBcHBseUJ1ZGdldHMSHy5idWRnZXRkLnYxLkFwcGx5QnVkZ2V0c1JlcXVlc3QaIC5idWRnZXRkLnYxLkFwcGx5QnVkZ2V0c1Jlc3BvbnNlEk4KC0Nsb3NlQnVkZ2V0Eh4uYnVkZ2V0ZC52MS5DbG9zZUJ1ZGdldFJlcXVlc3QaHy5idWRnZXRkLnYxLkNsb3NlQnVkZ2V0UmVzcG9uc2USVAoNU3VzcGVuZEJ1ZGdldBIgLmJ1ZGdldGQudjEuU3VzcGVuZEJ1ZGdldFJlcXVlc3QaIS5idWRnZXRkLnYxLlN1c3BlbmRCdWRnZXRSZXNwb25zZRJRCgxSZXN1bWVCdWRnZXQSHy5idWRnZXRkLnYxLlJlc3VtZUJ1ZGdldFJlcXVlc3QaIC5idWRnZXRkLnYxLlJlc3VtZUJ1ZGdldFJlc3BvbnNlEjwKBVRvcFVwEhguYnVkZ2V0ZC52MS5Ub3BVcFJlcXVlc3QaGS5idWRnZXRkLnYxLlRvcFVwUmVzcG9uc2ViBnByb3RvMw", [file_budgetd_v1_limit, file_budgetd_v1_terms, file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
 
 /**
  * A node of a tree.
@@ -217,6 +217,28 @@ export type Budget = Message<"budgetd.v1.Budget"> & {
    * @generated from field: int32 weight = 27;
    */
   weight: number;
+
+  /**
+   * So much of every limit of the budget right above, in each period, in micro-units, only this budget and what is below it
+   * may use: a Reserve or an Extend that does not go through it finds as much less as this budget has not used of it yet,
+   * and no cost is covered out of it. It binds as it says, also where this budget's own limits are less. Range 0 to 2^63-1.
+   * Default 0: nothing. Errors of CreateBudget and UpdateBudget, all INVALID_FIELD: on a root; where it is raised so that
+   * the floors under the budget above come to more than one of its amounts; with more than 64 open budgets right below the
+   * same one that have a floor or a share. Where an amount above is lowered below the floors later, those that were given
+   * first win.
+   *
+   * @generated from field: int64 floor_micros = 28;
+   */
+  floorMicros: bigint;
+
+  /**
+   * The most of every limit of the budget right above, in each period, that is used through this budget, in percent of the
+   * amount: used x 100 + asked x 100 <= amount x percent. Range 1 to 100. Default (unset): all that there is. Errors as for
+   * `floor_micros`.
+   *
+   * @generated from field: optional int32 share_percent = 29;
+   */
+  sharePercent?: number | undefined;
 };
 
 /**
@@ -444,7 +466,7 @@ export type UpdateBudgetRequest = Message<"budgetd.v1.UpdateBudgetRequest"> & {
 
   /**
    * Required: any of kind, owner, labels, uncapped, limits, rates, shape, on_expiry, overrun, child_template, enforcement,
-   * alert_at, weight, and single fields of the shape and of the enforcement: "shape.max_active", "enforcement.mode". `limits`
+   * alert_at, weight, floor_micros, share_percent, and single fields of the shape and of the enforcement: "shape.max_active", "enforcement.mode". `limits`
    * replaces the list: a limit is matched by its name, one that is left out is removed, and what is used in its window
    * stays. `rates` replaces the list: a rate is matched by kind and `per` and keeps its level. `shape` and `enforcement`
    * replace all of it: a field that is unset is taken away, or back to its default. `alert_at` that is unset goes back to
@@ -499,6 +521,150 @@ export const UpdateBudgetResponseSchema: GenMessage<UpdateBudgetResponse> = /*@_
   messageDesc(file_budgetd_v1_budget, 9);
 
 /**
+ * One change of an ApplyBudgets.
+ *
+ * @generated from message budgetd.v1.BudgetChange
+ */
+export type BudgetChange = Message<"budgetd.v1.BudgetChange"> & {
+  /**
+   * Required. The same request as of a call of its own, its idempotency key left out: that of the whole stands for it.
+   *
+   * @generated from oneof budgetd.v1.BudgetChange.change
+   */
+  change: {
+    /**
+     * Creates a budget, below one that is there or that an earlier change creates.
+     *
+     * @generated from field: budgetd.v1.CreateBudgetRequest create = 1;
+     */
+    value: CreateBudgetRequest;
+    case: "create";
+  } | {
+    /**
+     * Edits a budget.
+     *
+     * @generated from field: budgetd.v1.UpdateBudgetRequest update = 2;
+     */
+    value: UpdateBudgetRequest;
+    case: "update";
+  } | {
+    /**
+     * Closes a budget.
+     *
+     * @generated from field: budgetd.v1.CloseBudgetRequest close = 3;
+     */
+    value: CloseBudgetRequest;
+    case: "close";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message budgetd.v1.BudgetChange.
+ * Use `create(BudgetChangeSchema)` to create a new message.
+ */
+export const BudgetChangeSchema: GenMessage<BudgetChange> = /*@__PURE__*/
+  messageDesc(file_budgetd_v1_budget, 10);
+
+/**
+ * Request of ApplyBudgets.
+ *
+ * @generated from message budgetd.v1.ApplyBudgetsRequest
+ */
+export type ApplyBudgetsRequest = Message<"budgetd.v1.ApplyBudgetsRequest"> & {
+  /**
+   * Required: the root of the tree that all changes are in.
+   *
+   * @generated from field: string tree = 1;
+   */
+  tree: string;
+
+  /**
+   * Required unless `validate_only`: 1 to 255 bytes. Scoped to the tree and this method.
+   *
+   * @generated from field: string idempotency_key = 2;
+   */
+  idempotencyKey: string;
+
+  /**
+   * Required: 1 to 1000, no budget named twice. Like every request it has 1 MiB at the most.
+   *
+   * @generated from field: repeated budgetd.v1.BudgetChange changes = 3;
+   */
+  changes: BudgetChange[];
+
+  /**
+   * Decides and changes nothing: the answer is what the call would be answered now. Sets no key; the answer to a key that
+   * was used is not looked up.
+   *
+   * @generated from field: bool validate_only = 4;
+   */
+  validateOnly: boolean;
+};
+
+/**
+ * Describes the message budgetd.v1.ApplyBudgetsRequest.
+ * Use `create(ApplyBudgetsRequestSchema)` to create a new message.
+ */
+export const ApplyBudgetsRequestSchema: GenMessage<ApplyBudgetsRequest> = /*@__PURE__*/
+  messageDesc(file_budgetd_v1_budget, 11);
+
+/**
+ * A budget as a change left it.
+ *
+ * @generated from message budgetd.v1.AppliedBudget
+ */
+export type AppliedBudget = Message<"budgetd.v1.AppliedBudget"> & {
+  /**
+   * Path.
+   *
+   * @generated from field: string budget = 1;
+   */
+  budget: string;
+
+  /**
+   * Revision after the change.
+   *
+   * @generated from field: int64 revision = 2;
+   */
+  revision: bigint;
+
+  /**
+   * Etag after the change.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag: string;
+};
+
+/**
+ * Describes the message budgetd.v1.AppliedBudget.
+ * Use `create(AppliedBudgetSchema)` to create a new message.
+ */
+export const AppliedBudgetSchema: GenMessage<AppliedBudget> = /*@__PURE__*/
+  messageDesc(file_budgetd_v1_budget, 12);
+
+/**
+ * Response of ApplyBudgets.
+ *
+ * @generated from message budgetd.v1.ApplyBudgetsResponse
+ */
+export type ApplyBudgetsResponse = Message<"budgetd.v1.ApplyBudgetsResponse"> & {
+  /**
+   * One entry a change, in the order of the changes. A repeat of the key gets the same.
+   *
+   * @generated from field: repeated budgetd.v1.AppliedBudget budgets = 1;
+   */
+  budgets: AppliedBudget[];
+};
+
+/**
+ * Describes the message budgetd.v1.ApplyBudgetsResponse.
+ * Use `create(ApplyBudgetsResponseSchema)` to create a new message.
+ */
+export const ApplyBudgetsResponseSchema: GenMessage<ApplyBudgetsResponse> = /*@__PURE__*/
+  messageDesc(file_budgetd_v1_budget, 13);
+
+/**
  * Request of CloseBudget.
  *
  * @generated from message budgetd.v1.CloseBudgetRequest
@@ -524,6 +690,13 @@ export type CloseBudgetRequest = Message<"budgetd.v1.CloseBudgetRequest"> & {
    * @generated from field: string reason = 3;
    */
   reason: string;
+
+  /**
+   * If set, it is closed only while it still has this etag. Error: ETAG_MISMATCH.
+   *
+   * @generated from field: string etag = 4;
+   */
+  etag: string;
 };
 
 /**
@@ -531,7 +704,7 @@ export type CloseBudgetRequest = Message<"budgetd.v1.CloseBudgetRequest"> & {
  * Use `create(CloseBudgetRequestSchema)` to create a new message.
  */
 export const CloseBudgetRequestSchema: GenMessage<CloseBudgetRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_budget, 10);
+  messageDesc(file_budgetd_v1_budget, 14);
 
 /**
  * Response of CloseBudget.
@@ -552,7 +725,7 @@ export type CloseBudgetResponse = Message<"budgetd.v1.CloseBudgetResponse"> & {
  * Use `create(CloseBudgetResponseSchema)` to create a new message.
  */
 export const CloseBudgetResponseSchema: GenMessage<CloseBudgetResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_budget, 11);
+  messageDesc(file_budgetd_v1_budget, 15);
 
 /**
  * Request of SuspendBudget.
@@ -587,7 +760,7 @@ export type SuspendBudgetRequest = Message<"budgetd.v1.SuspendBudgetRequest"> & 
  * Use `create(SuspendBudgetRequestSchema)` to create a new message.
  */
 export const SuspendBudgetRequestSchema: GenMessage<SuspendBudgetRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_budget, 12);
+  messageDesc(file_budgetd_v1_budget, 16);
 
 /**
  * Response of SuspendBudget.
@@ -608,7 +781,7 @@ export type SuspendBudgetResponse = Message<"budgetd.v1.SuspendBudgetResponse"> 
  * Use `create(SuspendBudgetResponseSchema)` to create a new message.
  */
 export const SuspendBudgetResponseSchema: GenMessage<SuspendBudgetResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_budget, 13);
+  messageDesc(file_budgetd_v1_budget, 17);
 
 /**
  * Request of ResumeBudget.
@@ -643,7 +816,7 @@ export type ResumeBudgetRequest = Message<"budgetd.v1.ResumeBudgetRequest"> & {
  * Use `create(ResumeBudgetRequestSchema)` to create a new message.
  */
 export const ResumeBudgetRequestSchema: GenMessage<ResumeBudgetRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_budget, 14);
+  messageDesc(file_budgetd_v1_budget, 18);
 
 /**
  * Response of ResumeBudget.
@@ -664,7 +837,7 @@ export type ResumeBudgetResponse = Message<"budgetd.v1.ResumeBudgetResponse"> & 
  * Use `create(ResumeBudgetResponseSchema)` to create a new message.
  */
 export const ResumeBudgetResponseSchema: GenMessage<ResumeBudgetResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_budget, 15);
+  messageDesc(file_budgetd_v1_budget, 19);
 
 /**
  * Request of TopUp.
@@ -706,7 +879,7 @@ export type TopUpRequest = Message<"budgetd.v1.TopUpRequest"> & {
  * Use `create(TopUpRequestSchema)` to create a new message.
  */
 export const TopUpRequestSchema: GenMessage<TopUpRequest> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_budget, 16);
+  messageDesc(file_budgetd_v1_budget, 20);
 
 /**
  * Response of TopUp.
@@ -727,7 +900,7 @@ export type TopUpResponse = Message<"budgetd.v1.TopUpResponse"> & {
  * Use `create(TopUpResponseSchema)` to create a new message.
  */
 export const TopUpResponseSchema: GenMessage<TopUpResponse> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_budget, 17);
+  messageDesc(file_budgetd_v1_budget, 21);
 
 /**
  * State of a budget. Suspension and closing of an ancestor bind too; `suspended_by` and `closed_by` name it.
@@ -834,8 +1007,22 @@ export const BudgetService: GenService<{
     output: typeof UpdateBudgetResponseSchema;
   },
   /**
+   * Edits budgets of one tree, all or none: the changes are decided in their order, each on what the ones before it leave,
+   * and the first that is refused refuses them all. Errors: those of the changes, with `changes[3].` in front of each field
+   * and the place (from 0) and the budget of the change as `change_index` and `change_budget`; FORBIDDEN where one budget
+   * is outside the caller's subtree; IDEMPOTENCY_KEY_REUSED.
+   *
+   * @generated from rpc budgetd.v1.BudgetService.ApplyBudgets
+   */
+  applyBudgets: {
+    methodKind: "unary";
+    input: typeof ApplyBudgetsRequestSchema;
+    output: typeof ApplyBudgetsResponseSchema;
+  },
+  /**
    * Closes a budget and its subtree for good: Reserve and Extend are refused, Renew, Settle and Release still pass, and
-   * the state becomes CLOSED when the last hold ends. Closing a closed budget changes nothing.
+   * the state becomes CLOSED when the last hold ends. Closing a closed budget changes nothing. Errors: BUDGET_NOT_FOUND,
+   * ETAG_MISMATCH.
    *
    * @generated from rpc budgetd.v1.BudgetService.CloseBudget
    */
