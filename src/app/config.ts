@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { CONNECTIONS_MAX } from '../api/transport-limits.ts';
-import { IMPLAUSIBLE_FACTOR_DEFAULT } from '../lane/create-coordinator.ts';
+import { IMPLAUSIBLE_FACTOR_DEFAULT, QUEUE_DEFAULT } from '../lane/create-coordinator.ts';
 import type { TelemetrySettings } from '../telemetry/telemetry-settings.ts';
 import type { Setting } from './setting.ts';
 import { readTelemetry } from './telemetry-config.ts';
@@ -53,12 +53,6 @@ export interface PortConfig {
   readonly port: number;
   readonly explicit: boolean;
 }
-
-/** Long enough to be fair to urgent work, short enough that nobody starves. */
-const QUEUE_AGE_MS = 60_000;
-
-/** As many as fit into a few megabytes. */
-const QUEUE_COUNT_MAX = 10_000;
 
 /** Levels of pino. */
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -169,8 +163,8 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): S
     advertisedAddress: read.text('BUDGETD_ADVERTISED_ADDRESS'),
     graceMs: read.durationMs('BUDGETD_GRACE', 5_000, 3_600_000),
     implausibleFactor: read.count('BUDGETD_IMPLAUSIBLE_FACTOR', IMPLAUSIBLE_FACTOR_DEFAULT, 1_000_000),
-    queueAgeMs: read.durationMs('BUDGETD_QUEUE_AGE', QUEUE_AGE_MS, 86_400_000, 1_000),
-    queueCountMax: read.count('BUDGETD_QUEUE_MAX', QUEUE_COUNT_MAX, 100_000),
+    queueAgeMs: read.durationMs('BUDGETD_QUEUE_AGE', QUEUE_DEFAULT.ageMs, 86_400_000, 1_000),
+    queueCountMax: read.count('BUDGETD_QUEUE_MAX', QUEUE_DEFAULT.countMax, 100_000),
     reaper: read.onOff('BUDGETD_REAPER', true),
     tokens: read.tokens(),
     logLevel: read.oneOf('BUDGETD_LOG_LEVEL', LOG_LEVELS, 'info'),

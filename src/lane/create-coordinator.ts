@@ -75,7 +75,7 @@ export interface RunningCoordinator extends Coordinator {
 export const IMPLAUSIBLE_FACTOR_DEFAULT = 1_000;
 
 /** A class higher after a minute; as many waiting on one budget as fit into a few megabytes. */
-const QUEUE_DEFAULT: Omit<QueueContext, 'isAttached'> = { ageMs: 60_000, countMax: 10_000 };
+export const QUEUE_DEFAULT: Omit<QueueContext, 'isAttached'> = { ageMs: 60_000, countMax: 10_000 };
 
 const monotonicMs = (): number => performance.now();
 

@@ -25,7 +25,7 @@ export async function nextTurn(): Promise<void> {
 }
 
 /** A transport that keeps what it is given; `accepts` is what write answers. */
-export class FakeSink implements SessionSink {
+class FakeSink implements SessionSink {
   readonly frames: SessionResult[][] = [];
   readonly sizes: number[] = [];
   accepts = true;
