@@ -1,6 +1,6 @@
 // Exact arithmetic: decimal texts to whole numbers, and the one division with its one rounding, up. The only place in pricing
 // that divides, so that nothing can be rounded twice or down.
-import { isFiniteFromZero } from './whole.ts';
+import { isFiniteFromZero, wholeOf } from './whole.ts';
 
 /** An exact decimal from 0 on: `scaled` / 10^`places`. */
 export interface Decimal {
@@ -12,6 +12,11 @@ export interface Decimal {
 /** The least whole number that is not below numerator / denominator, both from 0 on and the denominator above it. */
 export function ceilDiv(numerator: bigint, denominator: bigint): bigint {
   return (numerator + denominator - 1n) / denominator;
+}
+
+/** The greatest whole number that is not above numerator / denominator, both from 0 on and the denominator above it. */
+export function floorDiv(numerator: bigint, denominator: bigint): bigint {
+  return numerator / denominator;
 }
 
 /** The larger of two whole numbers. */
@@ -31,18 +36,10 @@ export function decimalOf(value: unknown): Decimal | undefined {
   const [mantissa = '', exponent = '0'] = value.toString().split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
   const scaled = BigInt(whole + fraction);
-  const places = fraction.length - exponentOf(exponent);
+  const power = wholeOf(exponent.replace(/^[+-]/, '')) ?? 0;
+  const places = exponent.startsWith('-') ? fraction.length + power : fraction.length - power;
   return places >= 0 ? { scaled, places } : { scaled: scaled * tenTo(-places), places: 0 };
 }
-
-/** An exponent as String writes it: "-7", "+21". At most three digits, as of every double. */
-function exponentOf(text: string): number {
-  let value = 0;
-  for (const digit of text.replace(/^[+-]/, '')) value = value * 10 + digit.charCodeAt(0) - ZERO;
-  return text.startsWith('-') ? -value : value;
-}
-
-const ZERO = 48;
 
 /** A decimal in units of 10^-`places`: exact, or rounded up where it has more places than that. */
 export function scaledTo(decimal: Decimal, places: number): { readonly value: bigint; readonly rounded: boolean } {

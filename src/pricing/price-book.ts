@@ -32,6 +32,8 @@ export interface Retirement {
   readonly rowHash: string;
   /** First instant at which the row no longer counts, ms since 1970; of several the earliest counts. */
   readonly fromMs: number;
+  /** Whether a person retired it or the catalogue no longer lists it. */
+  readonly origin: PriceOrigin;
   /** Who retired it. */
   readonly retiredBy: string;
   /** When that was said, ms since 1970. */
@@ -158,7 +160,7 @@ function rowsAt(
 ): readonly HashedPriceRow[] {
   const newest = new Map<string, HashedPriceRow>();
   for (const row of sorted) {
-    const key = `${row.origin} ${row.aboveInputTokens} ${row.band?.startMs} ${row.band?.endMs}`;
+    const key = `${row.origin} ${tierAndBand(row)}`;
     if (row.effectiveFromMs <= atMs && !newest.has(key)) newest.set(key, row);
   }
   const active = [...newest.values()].filter((row) => endOf(row) > atMs);
@@ -166,8 +168,13 @@ function rowsAt(
   return operators.length > 0 ? operators : active;
 }
 
+/** The part of a row's key that tells the rows of one model and origin apart. */
+export function tierAndBand({ aboveInputTokens, band }: Pick<HashedPriceRow, 'aboveInputTokens' | 'band'>): string {
+  return band === undefined ? `${aboveInputTokens}` : `${aboveInputTokens} ${band.startMs}-${band.endMs}`;
+}
+
 /** Of rows of one key the one that began last counts, then the one added last; the hash only makes the order total. */
-function newestFirst(a: HashedPriceRow, b: HashedPriceRow): number {
+export function newestFirst(a: HashedPriceRow, b: HashedPriceRow): number {
   return b.effectiveFromMs - a.effectiveFromMs || b.addedMs - a.addedMs || (a.hash < b.hash ? 1 : -1);
 }
 
@@ -199,13 +206,20 @@ function winsOver(alias: PriceAlias, other: PriceAlias): boolean {
 const DATE_AT_END = /-20\d\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/;
 const COMPACT_DATE_AT_END = /-20\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$/;
 
+/** A name without the date that an alias of the form has behind it; undefined where it ends in none. */
+export function withoutDate(model: string, form: PriceAlias['form']): string | undefined {
+  const match = form === 'exact' ? null : (form === 'dated' ? DATE_AT_END : COMPACT_DATE_AT_END).exec(model);
+  return match === null ? undefined : model.slice(0, match.index);
+}
+
 function datedAlias(
   aliases: Record<PriceAlias['form'], AliasIndex>,
   provider: string,
   model: string,
 ): PriceAlias | undefined {
-  const dated = DATE_AT_END.exec(model);
-  if (dated !== null) return aliases.dated.get(provider)?.get(model.slice(0, dated.index));
-  const compact = COMPACT_DATE_AT_END.exec(model);
-  return compact === null ? undefined : aliases.dated_compact.get(provider)?.get(model.slice(0, compact.index));
+  for (const form of ['dated', 'dated_compact'] as const) {
+    const alias = aliases[form].get(provider)?.get(withoutDate(model, form) ?? '');
+    if (alias !== undefined) return alias;
+  }
+  return undefined;
 }

@@ -30,3 +30,8 @@ export function timeOfDayMs(atMs: number): number {
 export function isText(text: string, lengthMax: number): boolean {
   return text.length >= 1 && text.length <= lengthMax && text.isWellFormed();
 }
+
+/** The whole number that a text of 1 to 15 digits writes; undefined for any other text. */
+export function wholeOf(digits: string): number | undefined {
+  return /^\d{1,15}$/.test(digits) ? Number(digits) : undefined;
+}

@@ -68,6 +68,21 @@ export interface UsageProblem {
   readonly text: string;
 }
 
+/** What a report comes to. */
+export type UsageResult =
+  | { readonly usage: Usage; readonly problem?: never }
+  | { readonly usage?: never; readonly problem: UsageProblem };
+
+/** What a report alone does not say. */
+export interface UsageContext {
+  /** Provider behind a client library (AI SDK), as the library writes it: "anthropic", "google.vertex.chat". */
+  readonly provider?: string;
+  /** Cache life that the request asked for, as in ModelCall: decides where a report does not split its writes. */
+  readonly cacheTtl?: string;
+  /** Service tier that served the call, where the caller knows it from beside the report. */
+  readonly serviceTier?: string;
+}
+
 /** Tokens of input of every kind, by which the tier is chosen. */
 export function inputTokensOf(usage: Usage): bigint {
   return (

@@ -63,7 +63,7 @@ describe('a price book', () => {
     const first = priceRow({ origin: 'operator', rates: input(1_000n) });
     const second = priceRow({ origin: 'operator', effectiveFromMs: START_MS + 10, rates: input(2_000n) });
     const listed = priceRow();
-    const retired = { rowHash: second.hash, retiredBy: 'ops', retiredMs: START_MS };
+    const retired = { rowHash: second.hash, origin: 'operator', retiredBy: 'ops', retiredMs: START_MS } as const;
     const book = priceBook({
       rows: [first, second, listed],
       retirements: [
