@@ -2,10 +2,10 @@
 // instant, and by hash. Nothing is matched by likeness: a name that is in no row and no alias has no price. Made anew whenever
 // a row is added, since look-ups are many and additions few.
 import type { ModelName } from './model-call.ts';
-import type { HashedPriceRow, PriceOrigin } from './price-row.ts';
+import { type FieldProblem, type HashedPriceRow, isModelId, isProviderId, type PriceOrigin } from './price-row.ts';
 import { type PriceSet, priceSetOf } from './price-set.ts';
 import type { HashedUnitRow } from './unit-row.ts';
-import { WHOLE_MAX } from './whole.ts';
+import { isText, isWhole, WHOLE_MAX } from './whole.ts';
 
 /**
  * Another name of a model. `exact`: the name itself. `dated` and `dated_compact`: the name followed by a date, "-2026-09-01" or
@@ -26,6 +26,20 @@ export interface PriceAlias {
   readonly addedMs: number;
 }
 
+/** Everything that is wrong with an alias; none if it may be added. Whether its model has rows is not looked at. */
+export function priceAliasProblems(alias: PriceAlias): readonly FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  if (!isProviderId(alias.provider)) problems.push({ field: 'provider', text: 'must be a provider id' });
+  if (!isModelId(alias.alias)) problems.push({ field: 'alias', text: 'must be a model id' });
+  if (!isModelId(alias.model)) problems.push({ field: 'model', text: 'must be a model id' });
+  if (alias.targetProvider !== undefined && !isProviderId(alias.targetProvider)) {
+    problems.push({ field: 'targetProvider', text: 'must be a provider id' });
+  }
+  if (!isText(alias.addedBy, 200)) problems.push({ field: 'addedBy', text: 'must be 1 to 200 characters' });
+  if (!isWhole(alias.addedMs)) problems.push({ field: 'addedMs', text: 'must be a time from 1970 on' });
+  return problems;
+}
+
 /** The end of a row, said after it was added. What it replaced stays replaced. */
 export interface Retirement {
   /** Hash of the row. */
@@ -40,7 +54,7 @@ export interface Retirement {
   readonly retiredMs: number;
 }
 
-/** What a book is made of, in any order. Rows and unit rows of one hash are one. */
+/** What a book is made of, in any order: valid rows and aliases. Rows and unit rows of one hash are one. */
 export interface PriceBookParts {
   readonly rows: readonly HashedPriceRow[];
   readonly aliases: readonly PriceAlias[];

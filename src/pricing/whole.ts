@@ -1,4 +1,4 @@
-// The one place in pricing that looks at what a value is. Counts, times and sizes are whole numbers that a double holds exactly;
+// The one place in pricing that looks at what a number is. Counts, times and sizes are whole numbers that a double holds exactly;
 // whatever else arrives as a number is refused here, before anything computes with it.
 
 const DAY_MS = 86_400_000;

@@ -76,7 +76,8 @@ export function searchesOf(report: Report): bigint {
   const tools = child(report, 'server_tool_use');
   for (const name of Object.keys(tools?.fields ?? {})) {
     if (tools === undefined || name === 'web_search_requests' || name === 'web_fetch_requests') continue;
-    refuse(tools, countOrZero(tools, name) > 0n, 'other', 'is billed apart from tokens');
+    const runs = field(tools, name);
+    refuse(tools, runs !== undefined && runs !== 0, 'other', 'is billed apart from tokens');
   }
   return countOrZero(tools, 'web_search_requests');
 }

@@ -74,7 +74,7 @@ describe('a cost', () => {
     expect(cost(thirds, one)).toEqual({ micros: 1n });
     expect(cost(thirds, one, MULTIPLIER_WHOLE / 2n)).toEqual({ micros: 1n });
     expect(cost(thirds, one, 2n * MULTIPLIER_WHOLE)).toEqual({ micros: 2n });
-    // A third of a micro is 28.04 paise-millionths, not the 85 that a rounded dollar amount would give.
+    // A third of a micro-dollar is 28.04 micro-rupees; rounded before, it would be 84.1234.
     const third = costByRow(priceRow(thirds), usageOf({ uncachedInput: 1n }), MULTIPLIER_WHOLE, unitRow());
     expect(third).toEqual({ micros: 29n });
   });
@@ -190,7 +190,7 @@ describe('usage of a reservation', () => {
     if (expected === undefined) expect(result.problem).toMatchObject({ code: 'unknown_price', field: 'serviceTier' });
   });
 
-  it('is as the provider reports it, if he does', () => {
+  it('is as the provider reports it, where it does', () => {
     const reportedCost = { scaled: 29n, places: 5 };
     expect(price({}, 'gpt-4o', { ...input, reportedCost }).cost).toMatchObject({ micros: 290n, source: 'reported' });
   });

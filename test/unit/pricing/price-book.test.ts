@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PriceAlias } from '../../../src/pricing/price-book.ts';
+import { type PriceAlias, priceAliasProblems } from '../../../src/pricing/price-book.ts';
 import { rowFor } from '../../../src/pricing/price-set.ts';
 import { priceBook, priceRow, START_MS, unitRow } from '../../support/price-rows.ts';
 
@@ -49,7 +49,7 @@ describe('a price book', () => {
     expect(book.row(old.hash)).toBe(old);
   });
 
-  it('lets an operator win over the whole list of the catalogue, however old his row is', () => {
+  it('lets an operator win over the whole list of the catalogue, however old the row is', () => {
     const own = priceRow({ origin: 'operator', rates: input(1_000n) });
     const listed = [
       priceRow({ effectiveFromMs: START_MS + 10 }),
@@ -133,6 +133,18 @@ describe('an alias', () => {
     expect(found === undefined ? undefined : `${found.provider}/${found.model}`).toBe(expected);
     const reversed = priceBook({ rows, aliases: [...aliases].reverse() }).resolve('openai', model);
     expect(reversed).toEqual(found);
+  });
+});
+
+describe('an alias that is added', () => {
+  it.each<[Partial<PriceAlias>, readonly string[]]>([
+    [{}, []],
+    [{ targetProvider: 'azure' }, []],
+    [{ provider: 'Open AI', targetProvider: 'A/B' }, ['provider', 'targetProvider']],
+    [{ alias: '', model: 'gpt 4o' }, ['alias', 'model']],
+    [{ addedBy: '', addedMs: 0.5 }, ['addedBy', 'addedMs']],
+  ])('%j', (changes, fields) => {
+    expect(priceAliasProblems(alias(changes)).map(({ field }) => field)).toEqual(fields);
   });
 });
 

@@ -37,6 +37,11 @@ describe('Anthropic', () => {
       message({ server_tool_use: { code_execution_requests: 1 } }),
       'unsupported_modality server_tool_use.other',
     ],
+    [
+      'a tool of no count',
+      message({ server_tool_use: { [`x${'y'.repeat(999)}`]: 'z' } }),
+      'unsupported_modality server_tool_use.other',
+    ],
     ['one that did not run', message({ server_tool_use: { code_execution_requests: 0 } }), 'in 10 out 5'],
     ['a tier and a place', message({ service_tier: 'batch', inference_geo: 'us' }), 'in 10 out 5 batch us'],
     ['speed before tier', message({ service_tier: 'standard', speed: 'fast' }), 'in 10 out 5 fast'],
