@@ -4,7 +4,7 @@ import { inUnit, SUM_PER_MICRO } from './cost.ts';
 import { larger } from './exact.ts';
 import { type ModelCall, type ModelName, modelCallProblems } from './model-call.ts';
 import type { PriceBook } from './price-book.ts';
-import type { PricePins } from './price-pins.ts';
+import type { PinnedAlias, PricePins } from './price-pins.ts';
 import type { FieldProblem, HashedPriceRow } from './price-row.ts';
 import { isReachable, type PriceSet, type SetFlaw } from './price-set.ts';
 import { multiplierBound } from './service-tier.ts';
@@ -85,6 +85,7 @@ export function priceCall(book: PriceBook, call: ModelCall, atMs: number, option
   const bounds = boundsOf(call, options);
   const dearest: Dearest = { input: 0n, audioInput: 0n, output: 0n, request: 0n, webSearch: 0n, fileSearch: 0n };
   const rowHashes: string[] = [];
+  const aliases: PinnedAlias[] = [];
   let unpriced: (ModelName & { readonly why: UnpricedWhy }) | undefined;
   let unpricedCount = 0;
   for (const { provider, model } of call.candidates) {
@@ -93,7 +94,12 @@ export function priceCall(book: PriceBook, call: ModelCall, atMs: number, option
     if (why !== undefined) {
       unpriced ??= { provider, model, why };
       unpricedCount += 1;
-    } else for (const hash of set?.hashes ?? []) if (!rowHashes.includes(hash)) rowHashes.push(hash);
+    } else if (set !== undefined) {
+      for (const hash of set.hashes) if (!rowHashes.includes(hash)) rowHashes.push(hash);
+      if (set.model !== model || set.provider !== provider) {
+        aliases.push({ provider, model, target: { provider: set.provider, model: set.model } });
+      }
+    }
   }
   if (unpriced !== undefined) return { unknown: { ...unpriced, moreCount: unpricedCount - 1 } };
   const unitRow = options.unit === 'USD' ? undefined : book.unitRow(options.unit, atMs);
@@ -105,7 +111,7 @@ export function priceCall(book: PriceBook, call: ModelCall, atMs: number, option
   return {
     price: {
       maxMicros: cost.micros,
-      pins: pinsOf(call, rowHashes, unitRow),
+      pins: pinsOf(call, rowHashes, aliases, unitRow),
       inputTokensMax: bounds.textTokens + bounds.audioTokens,
       outputTokensMax: call.outputTokensMax ?? options.outputTokensDefault,
       outputIsDefault: call.outputTokensMax === undefined,
@@ -197,9 +203,15 @@ function sumOf(dearest: Dearest, bounds: Bounds): bigint {
   return tokens + fees * SUM_PER_MICRO;
 }
 
-function pinsOf(call: ModelCall, rowHashes: readonly string[], unitRow: HashedUnitRow | undefined): PricePins {
+function pinsOf(
+  call: ModelCall,
+  rowHashes: readonly string[],
+  aliases: readonly PinnedAlias[],
+  unitRow: HashedUnitRow | undefined,
+): PricePins {
   return {
     rowHashes,
+    ...(aliases.length === 0 ? {} : { aliases }),
     ...(unitRow === undefined ? {} : { unitRowHash: unitRow.hash }),
     ...(call.serviceTier === undefined ? {} : { serviceTier: call.serviceTier }),
     ...(call.inferenceGeo === undefined ? {} : { inferenceGeo: call.inferenceGeo }),

@@ -29,7 +29,7 @@ export interface ServerTool {
   readonly kind: 'web_search' | 'file_search' | 'other';
   /** Times that it may run at the most; required. Runs of `other` are charged by tokens alone. */
   readonly usesMax?: number;
-  /** Tokens that all its runs may put into the input at the most; required. */
+  /** Tokens that all its runs may add to the input at the most, the prompt read again between runs included; required. */
   readonly inputTokensMax?: number;
 }
 

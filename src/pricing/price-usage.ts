@@ -39,7 +39,7 @@ export function priceUsage(
 ): UsageCostResult {
   const pinned = pinnedRows(book, pins);
   if (pinned === undefined) return unpriced('pins', 'name a price row that is not in the book');
-  const set = servedSet(book, pinned, served, atMs);
+  const set = servedSet(book, pins, pinned, served, atMs);
   if ('problem' in set) return set;
   const inputTokens = inputTokensOf(usage);
   const row = rowFor(set, inputTokens, atMs);
@@ -73,13 +73,14 @@ function pinnedRows(book: PriceBook, { rowHashes }: PricePins): readonly HashedP
 /** The pinned rows of the model that served, as a set. */
 function servedSet(
   book: PriceBook,
+  pins: PricePins,
   pinned: readonly HashedPriceRow[],
   served: ModelName | undefined,
   atMs: number,
 ): PriceSet | Unpriced {
   const [first] = pinned;
   if (first === undefined) return unpriced('pins', 'name no price row');
-  const name = served === undefined ? first : nameOf(book, pinned, served);
+  const name = served === undefined ? first : nameOf(book, pins, pinned, served);
   const rows = pinned.filter(isOf(name));
   if (served === undefined && rows.length < pinned.length) {
     return {
@@ -94,8 +95,10 @@ function servedSet(
   return priceSetOf(rows) ?? unpriced('served', 'is not among the candidates that were reserved for');
 }
 
-/** The name that the pinned rows know the model by: its own, or what the book says that it stands for. */
-function nameOf(book: PriceBook, pinned: readonly HashedPriceRow[], served: ModelName): ModelName {
+/** The name that the pinned rows know the model by: what its alias stood for then, its own, or what the book says now. */
+function nameOf(book: PriceBook, pins: PricePins, pinned: readonly HashedPriceRow[], served: ModelName): ModelName {
+  const alias = pins.aliases?.find(isOf(served));
+  if (alias !== undefined) return alias.target;
   return pinned.some(isOf(served)) ? served : (book.resolve(served.provider, served.model) ?? served);
 }
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { costAsReported, costByRow, hourWriteRate, SUM_PER_MICRO } from '../../../src/pricing/cost.ts';
+import { priceCall } from '../../../src/pricing/estimate.ts';
 import { ceilDiv, decimalOf, scaledTo } from '../../../src/pricing/exact.ts';
+import type { PriceAlias } from '../../../src/pricing/price-book.ts';
 import type { PricePins } from '../../../src/pricing/price-pins.ts';
 import { FEE_NAMES, type PriceRow, RATE_NAMES } from '../../../src/pricing/price-row.ts';
 import { priceUsage } from '../../../src/pricing/price-usage.ts';
@@ -168,6 +170,32 @@ describe('usage of a reservation', () => {
     expect(refused({ unitRowHash: 'gone' }, 'gpt-4o')).toMatchObject({ code: 'unknown_price', field: 'pins' });
     const upper = { rowHashes: [rows[1]?.hash ?? ''] };
     expect(refused(upper, 'gpt-4o')).toMatchObject({ code: 'unknown_price', field: 'served' });
+  });
+
+  it('is priced by what an alias stood for then, whatever it stands for now', () => {
+    const named = { provider: 'openai', model: 'gpt-4o-x' };
+    const call = { candidates: [named], inputTokens: 100_000, outputTokensMax: 0 };
+    const { price: estimate } = priceCall(book, call, START_MS, { unit: 'USD', outputTokensDefault: 1 });
+    expect(estimate?.pins.aliases).toEqual([{ ...named, target: { provider: 'openai', model: 'gpt-4o' } }]);
+    const aliases: readonly PriceAlias[] = [
+      ...book.aliases,
+      {
+        provider: 'openai',
+        alias: 'gpt-4o-x',
+        form: 'exact',
+        model: 'gpt-4o-mini',
+        origin: 'operator',
+        addedBy: 'ops',
+        addedMs: 2,
+      },
+    ];
+    const later = priceBook({ rows: book.rows, aliases });
+    expect(later.resolve('openai', 'gpt-4o-x')?.model).toBe('gpt-4o-mini');
+    if (estimate === undefined) throw new Error('no price');
+    const usage = usageOf({ uncachedInput: 100_000n });
+    for (const served of [named, { provider: 'openai', model: 'gpt-4o' }, undefined]) {
+      expect(priceUsage(later, estimate.pins, served, usage, START_MS).cost?.micros).toBe(250_000n);
+    }
   });
 
   it('is priced in the unit that was pinned', () => {
