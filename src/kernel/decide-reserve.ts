@@ -4,7 +4,7 @@ import { effectsOf } from './charge.ts';
 import type { Reserve } from './command.ts';
 import { openingCounters, sharesEdit } from './decide-shares.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse, revisionsOf } from './decision.ts';
-import { asEnforced, binds, isSpecial } from './enforcement.ts';
+import { asEnforced, binds, hasShadow, isSpecial } from './enforcement.ts';
 import type { BudgetChange, Entry } from './entry.ts';
 import { admitted, counterRoomMicros, headroomAfter, type LimitRoom, tightest } from './headroom.ts';
 import { invariant } from './invariant.ts';
@@ -85,7 +85,9 @@ function admit(charge: RequestedCharge, command: Reserve, context: DecideContext
     grantedMicros: least(grantable(command.maxMicros, admittedMicros, counterRoom), largest),
     binding,
     rates,
-    shadow: isPlain ? undefined : shadowOf({ charge, judging, rates, admittedMicros, counterRoom }, command, context),
+    shadow: hasShadow(budgets)
+      ? shadowOf({ charge, judging, rates, admittedMicros, counterRoom }, command, context)
+      : undefined,
     alternative: '',
   };
 }
