@@ -27,7 +27,7 @@ const run = (...words: readonly string[]): Promise<Result> => runCli(fake, words
 const { method } = ReservationService;
 
 /** One that has waited for 5 s and may wait 25 s more. */
-function waiting(aheadCount: number, priority = Priority.CRITICAL): Reservation {
+function waiting(aheadCount: number, priority: Priority = Priority.CRITICAL): Reservation {
   return create(ReservationSchema, {
     reservationId: ID,
     budget: 'acme/triage',
