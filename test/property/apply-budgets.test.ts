@@ -32,11 +32,16 @@ type Edit = typeof edit extends fc.Arbitrary<infer E> ? E : never;
 
 function commandOf(make: Commands, { path, kind, limits, extras: more, policy: onExpiry, revision }: Edit): BudgetEdit {
   const terms = { ...(limits !== undefined && { limits }), ...more, onExpiry };
+  const { share, ...rest } = terms;
   switch (kind) {
     case 'create':
       return make.create(path, terms);
     case 'update':
-      return make.update(path, { ...terms, ...(revision !== undefined && { revision }) });
+      return make.update(path, {
+        ...rest,
+        ...(revision !== undefined && { revision }),
+        ...(share !== undefined && { share: { to: share } }),
+      });
     default:
       return { ...make.close(path), expectedRevision: revision };
   }

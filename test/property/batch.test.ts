@@ -9,7 +9,15 @@ import { decideTree, type Submitted, type TreeBatch } from '../../src/lane/batch
 import { CachedTree } from '../../src/lane/cached-tree.ts';
 import { commitTo } from '../../src/lane/commitment.ts';
 import { GENESIS_HASH } from '../../src/store/port.ts';
-import { arbitraryStory, passOf, RUN_PATHS, STORY_PATHS, type Story, StoryTeller } from '../support/arbitrary-steps.ts';
+import {
+  arbitraryStory,
+  passOf,
+  RUN_PATHS,
+  STORY_PATHS,
+  type Step,
+  type Story,
+  StoryTeller,
+} from '../support/arbitrary-steps.ts';
 import { Commands, type LimitsOption } from '../support/commands.ts';
 import { START_MS } from '../support/kernel-driver.ts';
 import { pictureOf } from '../support/picture-of.ts';
@@ -114,7 +122,12 @@ function playInBatches(story: Story, batchSize: number, way: Way) {
 
 /** The past of a window that an edit brings is known only once the edit is decided: such edits never stand in a batch. */
 function withoutNewWindows(story: Story): Story {
-  return { ...story, steps: story.steps.filter((step) => step.do !== 'setLimits' || isLifetime(step.limits)) };
+  return { ...story, steps: story.steps.filter((step) => !bringsWindow(step)) };
+}
+
+function bringsWindow(step: Step): boolean {
+  if (step.do === 'setLimits') return !isLifetime(step.limits);
+  return step.do === 'setExtras' && (step.extras.floor !== undefined || step.extras.share !== undefined);
 }
 
 function isLifetime(limits: LimitsOption): boolean {

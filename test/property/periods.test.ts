@@ -94,7 +94,7 @@ function expectRolling(
 }
 
 it('every window counts in every period what the reservations say', () => {
-  const seen = { range: 0, rolling: 0, calendar: 0, forgotten: 0 };
+  const seen = { range: 0, rolling: 0, calendar: 0, forgotten: 0, apart: 0 };
   fc.assert(
     fc.property(arbitraryStory(40), (story) => {
       tellStory(story, {
@@ -106,7 +106,13 @@ it('every window counts in every period what the reservations say', () => {
             const since = sinceOf(driver, budget.def.no);
             const { standings } = budgetOf(driver.decide(driver.make.getBudget(budget.def.path)).answer);
             for (const window of budget.def.windows) {
-              if (window.rule.kind !== 'rolling') expectPeriods(budget, window, charging);
+              if (window.rule.kind === 'rolling') continue;
+              const { childNo } = window;
+              const counted = charging.filter(
+                ({ accounts }) => childNo === undefined || accounts.some(({ budgetNo }) => budgetNo === childNo),
+              );
+              if (childNo !== undefined && counted.length < charging.length) seen.apart += 1;
+              expectPeriods(budget, window, counted);
             }
             for (const { rule, limit, counter } of standings) {
               if (rule.kind !== 'lifetime' && counter.settledMicros > 0n) seen[rule.kind] += 1;

@@ -197,6 +197,30 @@ export function describeWindows(c: ContractWorld): void {
     });
   });
 
+  it('keeps what counts a child apart, the lifetime of it too, and brings it with its budget', async () => {
+    const apart: readonly WindowDef[] = [LIFETIME, DAY, ROLLING].map((rule, i) => ({
+      no: 4 + i,
+      rule: 'rule' in rule ? rule.rule : rule,
+      firstPeriodMs: rule === DAY ? START_MS : 0,
+      childNo: 2,
+    }));
+    const childShares = [{ childNo: 2, floorMicros: 5n, sharePercent: 40 }];
+    const def = root({ windows: [...WINDOWS, ...apart], windowNoMax: 6, childShares });
+    const accounts = [at(0, 0), at(4, 0), at(5, START_MS), at(6, 0)];
+    const entry = grant(2, 'a', START_MS);
+    const entries: Entry[] = [created({ seq: 1 }, def), { ...entry, effects: [moving(accounts, 10n, 0n, 1)] }];
+    await c.start(entries);
+    await c.project(entries);
+    const loaded = await load();
+    expect(loaded?.def).toStrictEqual(def);
+    expect(loaded?.counters).toMatchObject([
+      { ...sums(10n, 0n), windowNo: 0 },
+      { ...sums(10n, 0n), windowNo: 4, periodMs: 0 },
+      { ...sums(10n, 0n), windowNo: 5, periodMs: START_MS },
+      { ...sums(10n, 0n), windowNo: 6, periodMs: 0 },
+    ]);
+  });
+
   it('project counts open children by what entries say', async () => {
     const closed = (seq: number, no: number, openChildren: -1 | 0): BudgetChange => ({
       ...updated({ seq }, definition(no, `${c.treeId}/${no}`, 1, { closed: true, revision: 2 }), false),

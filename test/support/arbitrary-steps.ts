@@ -143,6 +143,18 @@ export function arbitraryStory(stepCountMax: number): fc.Arbitrary<Story> {
   return fc.noBias(story);
 }
 
+// A root has nothing above it; and a floor of more than the budget above may use is refused, where the tree has to begin.
+function sharesOn(path: string, { floor, share, ...rest }: Extras): Extras {
+  if (path === 't') return rest;
+  const floors = floor === undefined || path === 't/a/x' ? {} : { floor };
+  return { ...rest, ...floors, ...(share === undefined ? {} : { share }) };
+}
+
+function editOf(path: string, extras: Extras) {
+  const { share, ...rest } = path === 't' ? sharesOn(path, extras) : extras;
+  return share === undefined ? rest : { ...rest, share: { to: share } };
+}
+
 /** What a story needs to know of itself in order to go on. */
 export class StoryTeller {
   readonly #make: Commands;
@@ -160,7 +172,7 @@ export class StoryTeller {
       const onExpiry = story.policies[i] ?? 'release';
       const template = path === 't/a' ? this.#template(story) : undefined;
       return this.#make.create(path, {
-        ...story.extras[i],
+        ...sharesOn(path, story.extras[i] ?? {}),
         onExpiry,
         ...(given === undefined ? {} : { limits: given }),
         ...(template === undefined ? {} : { template }),
@@ -205,7 +217,7 @@ export class StoryTeller {
       case 'setPolicy':
         return make.update(step.budget, { onExpiry: step.policy });
       case 'setExtras':
-        return make.update(step.budget, step.extras);
+        return make.update(step.budget, editOf(step.budget, step.extras));
       case 'close':
       case 'closeIdle':
         return make[step.do](step.budget);

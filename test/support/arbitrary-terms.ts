@@ -79,6 +79,8 @@ export interface Extras {
   readonly rates?: readonly RateInput[];
   readonly shape?: Partial<Shape>;
   readonly overrun?: OverrunPolicy;
+  readonly floor?: number;
+  readonly share?: number;
 }
 
 /** Most budgets have none of it. */
@@ -86,5 +88,7 @@ export const extras: fc.Arbitrary<Extras> = fc.oneof(
   { weight: 3, arbitrary: fc.constant<Extras>({}) },
   { weight: 1, arbitrary: fc.record({ rates: fc.array(rate, { minLength: 1, maxLength: 2 }) }) },
   { weight: 2, arbitrary: fc.record({ shape }) },
+  { weight: 1, arbitrary: fc.record({ floor: fc.integer({ min: 1, max: 20 }) }) },
+  { weight: 1, arbitrary: fc.record({ share: fc.integer({ min: 30, max: 100 }) }) },
   { weight: 1, arbitrary: fc.record({ overrun: fc.constantFrom<OverrunPolicy[]>('record', 'reject') }) },
 );

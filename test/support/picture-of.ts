@@ -18,8 +18,11 @@ export function pictureOf(state: TreeState, digests: readonly string[] = []) {
   };
 }
 
-/** A budget with its counters and rates in order: of different windows and rates none is promised. Its steps are in order. */
-export function inOrder(budget: BudgetState): BudgetState {
+/**
+ * A budget with its counters and rates in order: of different windows and rates none is promised. Its steps are in order. What it
+ * spent of late is left out, which is in memory alone.
+ */
+export function inOrder({ recent: _, ...budget }: BudgetState): BudgetState {
   const sorted = (counters: readonly Counter[]) =>
     [...counters].sort((a, b) => a.windowNo - b.windowNo || a.periodMs - b.periodMs);
   const rateLevels = [...budget.rateLevels].sort((a, b) => a.no - b.no);

@@ -208,6 +208,12 @@ describe('other fingerprints', () => {
       print({ ...path, childTemplate: { alertAt: {} } }),
       print({ ...path, weight: 1 }),
       print({ ...path, weight: 11 }),
+      print({ ...path, floorMicros: 1n }),
+      print({ ...path, floorMicros: 11n }),
+      print({ ...path, sharePercent: 1 }),
+      print({ ...path, sharePercent: 11 }),
+      print({ ...path, childTemplate: { floorMicros: 1n } }),
+      print({ ...path, childTemplate: { sharePercent: 1 } }),
       print({ ...path, childTemplate: { weight: 1 } }),
     ];
     expect(new Set(prints).size).toBe(prints.length);

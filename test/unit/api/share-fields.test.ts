@@ -29,18 +29,22 @@ function refusedFields(outcome: object): string[] {
 const wrong: readonly (readonly [string, Init])[] = [
   ['budget.weight', { weight: -1 }],
   ['budget.weight', { weight: 1_000_001 }],
+  ['budget.floor_micros', { floorMicros: -1n }],
+  ['budget.share_percent', { sharePercent: 0 }],
+  ['budget.share_percent', { sharePercent: 101 }],
+  ['budget.share_percent', { sharePercent: -1 }],
 ];
 
 describe('CreateBudget', () => {
   it('fills in defaults', () => {
-    expect(createOf({ childTemplate: {} })).toMatchObject({ weight: 1, childTemplate: { weight: 1 } });
+    const nothing = { weight: 1, floorMicros: 0n, sharePercent: undefined };
+    expect(createOf({ childTemplate: {} })).toMatchObject({ ...nothing, childTemplate: nothing });
   });
 
   it('takes the least and the most', () => {
-    expect(createOf({ weight: 1, childTemplate: { weight: 1_000_000 } })).toMatchObject({
-      weight: 1,
-      childTemplate: { weight: 1_000_000 },
-    });
+    const leasts = { weight: 1, floorMicros: 1n, sharePercent: 1 };
+    const mosts = { weight: 1_000_000, floorMicros: 9_223_372_036_854_775_807n, sharePercent: 100 };
+    expect(createOf({ ...leasts, childTemplate: mosts })).toMatchObject({ ...leasts, childTemplate: mosts });
   });
 
   it.each(wrong)('names %s, case %#', (field, fields) => {
@@ -53,7 +57,19 @@ describe('CreateBudget', () => {
 
 describe('UpdateBudget', () => {
   it('looks at what is masked', () => {
-    expect(updateOf({ weight: -1 }, ['owner'])).toMatchObject({ weight: undefined });
+    expect(updateOf({ weight: -1, floorMicros: -1n, sharePercent: 0 }, ['owner'])).toMatchObject({
+      weight: undefined,
+      floorMicros: undefined,
+      sharePercent: undefined,
+    });
+    expect(updateOf({ floorMicros: 7n, sharePercent: 9 }, ['floor_micros', 'share_percent'])).toMatchObject({
+      floorMicros: 7n,
+      sharePercent: { to: 9 },
+    });
+    expect(updateOf({}, ['floor_micros', 'share_percent'])).toMatchObject({
+      floorMicros: 0n,
+      sharePercent: { to: undefined },
+    });
     expect(updateOf({ weight: 5 }, ['weight'])).toMatchObject({ weight: 5 });
     expect(updateOf({}, ['weight'])).toMatchObject({ weight: 1 });
   });

@@ -1,0 +1,220 @@
+// The most that a model call can cost, before it is made: every candidate, tier, time of day and way to bill a token at its dearest.
+// It is an upper bound of what settlement will compute for usage within what the call declares, or there is no estimate.
+import { inUnit, SUM_PER_MICRO } from './cost.ts';
+import { larger } from './exact.ts';
+import { type ModelCall, type ModelName, modelCallProblems } from './model-call.ts';
+import type { PriceBook } from './price-book.ts';
+import type { PinnedAlias, PricePins } from './price-pins.ts';
+import type { FieldProblem, HashedPriceRow } from './price-row.ts';
+import { isReachable, type PriceSet, type SetFlaw } from './price-set.ts';
+import { multiplierBound } from './service-tier.ts';
+import type { HashedUnitRow } from './unit-row.ts';
+
+/** What the service adds to what the caller says. */
+export interface EstimateOptions {
+  /** Unit of the tree; "USD" needs no unit row. */
+  readonly unit: string;
+  /** Output tokens of a choice where the call names no maximum; OUTPUT_TOKENS_DEFAULT unless configured. */
+  readonly outputTokensDefault: number;
+}
+
+/** The configured default of outputTokensMax, until an operator says otherwise. */
+export const OUTPUT_TOKENS_DEFAULT = 4_096;
+
+/** Tokens that a provider's framing of messages may add to the bytes of a request. */
+export const FRAMING_TOKENS = 256n;
+
+/** More of them where the request defines tools: a hidden prompt of up to 530 tokens was published, newer ones are unknown. */
+export const TOOL_FRAMING_TOKENS = 1_024n;
+
+/** A price: the most that the call can cost, and what it was computed from. */
+export interface CallPrice {
+  /** Micro-units of the tree's unit, rounded up once. 0 for models that are free or a seat. */
+  readonly maxMicros: bigint;
+  readonly pins: PricePins;
+  /** Input tokens that maxMicros pays for, media and framing included. */
+  readonly inputTokensMax: bigint;
+  /** Output tokens of each choice that maxMicros pays for: what the caller must send as the maximum. */
+  readonly outputTokensMax: number;
+  /** Whether the call named no maximum, so that outputTokensMax is the configured default. */
+  readonly outputIsDefault: boolean;
+  readonly choices: number;
+}
+
+/**
+ * Why a candidate has no price. `no_row`: no row counts for it now. `no_output_rate`, `no_audio_rate`, `no_search_fee`: its rows
+ * don't price what the call declares. `service_tier`: what its tier or place of inference costs is not known. The others say what
+ * is wrong with its rows.
+ */
+export type UnpricedWhy = 'no_row' | 'no_output_rate' | 'no_audio_rate' | 'no_search_fee' | 'service_tier' | SetFlaw;
+
+/** What PRICE_UNKNOWN is about: the first candidate without a price and how many more there are; or the unit of the tree. */
+export type UnknownPrice =
+  | (ModelName & { readonly why: UnpricedWhy; readonly moreCount: number; readonly unit?: never })
+  | { readonly unit: string };
+
+/** What an estimate comes to: a price, PRICE_UNKNOWN, or INVALID_FIELD. */
+export type Estimate =
+  | { readonly price: CallPrice; readonly unknown?: never; readonly problems?: never }
+  | { readonly price?: never; readonly unknown: UnknownPrice; readonly problems?: never }
+  | { readonly price?: never; readonly unknown?: never; readonly problems: readonly FieldProblem[] };
+
+/** What the call may use. */
+interface Bounds {
+  readonly textTokens: bigint;
+  readonly audioTokens: bigint;
+  readonly outputTokens: bigint;
+  readonly webSearches: bigint;
+  readonly fileSearches: bigint;
+}
+
+/** The dearest of everything so far; rates times their multiplier. */
+interface Dearest {
+  input: bigint;
+  audioInput: bigint;
+  output: bigint;
+  request: bigint;
+  webSearch: bigint;
+  fileSearch: bigint;
+}
+
+/** Prices a call at an instant. The same answer for the same book, call, instant and options. */
+export function priceCall(book: PriceBook, call: ModelCall, atMs: number, options: EstimateOptions): Estimate {
+  const problems = modelCallProblems(call);
+  if (problems.length > 0) return { problems };
+  const bounds = boundsOf(call, options);
+  const dearest: Dearest = { input: 0n, audioInput: 0n, output: 0n, request: 0n, webSearch: 0n, fileSearch: 0n };
+  const rowHashes: string[] = [];
+  const aliases: PinnedAlias[] = [];
+  let unpriced: (ModelName & { readonly why: UnpricedWhy }) | undefined;
+  let unpricedCount = 0;
+  for (const { provider, model } of call.candidates) {
+    const set = book.priceSet(provider, model, atMs);
+    const why = set === undefined ? 'no_row' : (set.flaw ?? raise(dearest, set, call, bounds));
+    if (why !== undefined) {
+      unpriced ??= { provider, model, why };
+      unpricedCount += 1;
+    } else if (set !== undefined) {
+      for (const hash of set.hashes) if (!rowHashes.includes(hash)) rowHashes.push(hash);
+      if (set.model !== model || set.provider !== provider) {
+        aliases.push({ provider, model, target: { provider: set.provider, model: set.model } });
+      }
+    }
+  }
+  if (unpriced !== undefined) return { unknown: { ...unpriced, moreCount: unpricedCount - 1 } };
+  const unitRow = options.unit === 'USD' ? undefined : book.unitRow(options.unit, atMs);
+  if (options.unit !== 'USD' && unitRow === undefined) return { unknown: { unit: options.unit } };
+  const cost = inUnit(sumOf(dearest, bounds), SUM_PER_MICRO, unitRow);
+  if (cost.problem !== undefined) {
+    return { problems: [{ field: 'call', text: 'may cost more than an amount can hold' }] };
+  }
+  return {
+    price: {
+      maxMicros: cost.micros,
+      pins: pinsOf(call, rowHashes, aliases, unitRow),
+      inputTokensMax: bounds.textTokens + bounds.audioTokens,
+      outputTokensMax: call.outputTokensMax ?? options.outputTokensDefault,
+      outputIsDefault: call.outputTokensMax === undefined,
+      choices: call.choices ?? 1,
+    },
+  };
+}
+
+function boundsOf(call: ModelCall, options: EstimateOptions): Bounds {
+  let textTokens = BigInt(call.inputTokens ?? call.requestBytes ?? 0);
+  if (call.inputTokens === undefined) {
+    textTokens += FRAMING_TOKENS;
+    if (call.hasTools === true || (call.serverTools?.length ?? 0) > 0) textTokens += TOOL_FRAMING_TOKENS;
+  }
+  let audioTokens = 0n;
+  for (const { kind, inputTokensMax = 0 } of call.media ?? []) {
+    if (kind === 'audio') audioTokens += BigInt(inputTokensMax);
+    else textTokens += BigInt(inputTokensMax);
+  }
+  let webSearches = 0n;
+  let fileSearches = 0n;
+  for (const { kind, usesMax = 0, inputTokensMax = 0 } of call.serverTools ?? []) {
+    textTokens += BigInt(inputTokensMax);
+    if (kind === 'web_search') webSearches += BigInt(usesMax);
+    if (kind === 'file_search') fileSearches += BigInt(usesMax);
+  }
+  const outputTokens = BigInt(call.outputTokensMax ?? options.outputTokensDefault) * BigInt(call.choices ?? 1);
+  return { textTokens, audioTokens, outputTokens, webSearches, fileSearches };
+}
+
+/** Raises what is dearest by every row of a set that the call can reach; why not, where one has no price for it. */
+function raise(dearest: Dearest, set: PriceSet, call: ModelCall, bounds: Bounds): UnpricedWhy | undefined {
+  const inputTokens = bounds.textTokens + bounds.audioTokens;
+  const multiplier = multiplierBound(set, call.serviceTier, call.inferenceGeo, inputTokens);
+  if (multiplier === undefined) return 'service_tier';
+  for (const tier of set.tiers) {
+    if (!isReachable(tier.aboveInputTokens, inputTokens)) break;
+    for (const row of tier.rows) {
+      const why = raiseByRow(dearest, row, call, bounds, multiplier);
+      if (why !== undefined) return why;
+    }
+  }
+  return undefined;
+}
+
+function raiseByRow(
+  dearest: Dearest,
+  row: HashedPriceRow,
+  call: ModelCall,
+  bounds: Bounds,
+  multiplier: bigint,
+): UnpricedWhy | undefined {
+  if (row.mark !== 'priced') return undefined;
+  const { rates, fees } = row;
+  if (bounds.outputTokens > 0n && rates.output === undefined) return 'no_output_rate';
+  if (bounds.audioTokens > 0n && rates.audioInput === undefined) return 'no_audio_rate';
+  if (call.audioOutput === true && rates.audioOutput === undefined) return 'no_audio_rate';
+  if (bounds.webSearches > 0n && fees.webSearch === undefined) return 'no_search_fee';
+  if (bounds.fileSearches > 0n && fees.fileSearch === undefined) return 'no_search_fee';
+  const input = inputBound(row, call.cacheTtl);
+  dearest.input = larger(dearest.input, input * multiplier);
+  const audio = larger(rates.audioInput ?? 0n, rates.audioCacheRead ?? 0n);
+  dearest.audioInput = larger(dearest.audioInput, larger(audio, input) * multiplier);
+  const output = call.audioOutput === true ? larger(rates.output ?? 0n, rates.audioOutput ?? 0n) : (rates.output ?? 0n);
+  dearest.output = larger(dearest.output, output * multiplier);
+  dearest.request = larger(dearest.request, fees.request ?? 0n);
+  dearest.webSearch = larger(dearest.webSearch, fees.webSearch ?? 0n);
+  dearest.fileSearch = larger(dearest.fileSearch, fees.fileSearch ?? 0n);
+  return undefined;
+}
+
+/**
+ * The most that a token of text input can cost. A write rate below the input rate is likely one for storage, which comes on top
+ * of input. Caches that live for another time than five minutes cost twice the input or more where writes are billed.
+ */
+function inputBound({ rates }: HashedPriceRow, cacheTtl: string | undefined): bigint {
+  let bound = larger(rates.input, rates.cacheRead ?? 0n);
+  const write = rates.cacheWrite5m;
+  if (write !== undefined) bound = larger(bound, write < rates.input ? rates.input + write : write);
+  const isBilled = write !== undefined || rates.cacheWrite1h !== undefined;
+  if (cacheTtl === undefined || cacheTtl === '5m' || !isBilled) return bound;
+  return larger(bound, larger(2n * rates.input, rates.cacheWrite1h ?? 0n));
+}
+
+function sumOf(dearest: Dearest, bounds: Bounds): bigint {
+  const tokens =
+    bounds.textTokens * dearest.input + bounds.audioTokens * dearest.audioInput + bounds.outputTokens * dearest.output;
+  const fees = dearest.request + bounds.webSearches * dearest.webSearch + bounds.fileSearches * dearest.fileSearch;
+  return tokens + fees * SUM_PER_MICRO;
+}
+
+function pinsOf(
+  call: ModelCall,
+  rowHashes: readonly string[],
+  aliases: readonly PinnedAlias[],
+  unitRow: HashedUnitRow | undefined,
+): PricePins {
+  return {
+    rowHashes,
+    ...(aliases.length === 0 ? {} : { aliases }),
+    ...(unitRow === undefined ? {} : { unitRowHash: unitRow.hash }),
+    ...(call.serviceTier === undefined ? {} : { serviceTier: call.serviceTier }),
+    ...(call.inferenceGeo === undefined ? {} : { inferenceGeo: call.inferenceGeo }),
+    ...(call.cacheTtl === undefined ? {} : { cacheTtl: call.cacheTtl }),
+  };
+}

@@ -1,0 +1,239 @@
+// The price book: an unchanging snapshot of all rows, aliases, unit rows and retirements, arranged for look-ups by exact name and
+// instant, and by hash. Nothing is matched by likeness: a name that is in no row and no alias has no price. Made anew whenever
+// a row is added, since look-ups are many and additions few.
+import type { ModelName } from './model-call.ts';
+import { type FieldProblem, type HashedPriceRow, isModelId, isProviderId, type PriceOrigin } from './price-row.ts';
+import { type PriceSet, priceSetOf } from './price-set.ts';
+import type { HashedUnitRow } from './unit-row.ts';
+import { isText, isWhole, WHOLE_MAX } from './whole.ts';
+
+/**
+ * Another name of a model. `exact`: the name itself. `dated` and `dated_compact`: the name followed by a date, "-2026-09-01" or
+ * "-20260901", as anchored patterns of the catalogue declare; the date is the only part that is free.
+ */
+export interface PriceAlias {
+  readonly provider: string;
+  /** The other name; of a dated alias the part before the date. */
+  readonly alias: string;
+  readonly form: 'exact' | 'dated' | 'dated_compact';
+  /** The model that has the rows, of the same provider unless `targetProvider` says otherwise. */
+  readonly model: string;
+  readonly targetProvider?: string;
+  readonly origin: PriceOrigin;
+  /** Who added it. */
+  readonly addedBy: string;
+  /** When, ms since 1970. Of two for one name the operator's wins, then the newest. */
+  readonly addedMs: number;
+}
+
+/** Everything that is wrong with an alias; none if it may be added. Whether its model has rows is not looked at. */
+export function priceAliasProblems(alias: PriceAlias): readonly FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  if (!isProviderId(alias.provider)) problems.push({ field: 'provider', text: 'must be a provider id' });
+  if (!isModelId(alias.alias)) problems.push({ field: 'alias', text: 'must be a model id' });
+  if (!isModelId(alias.model)) problems.push({ field: 'model', text: 'must be a model id' });
+  if (alias.targetProvider !== undefined && !isProviderId(alias.targetProvider)) {
+    problems.push({ field: 'targetProvider', text: 'must be a provider id' });
+  }
+  if (!isText(alias.addedBy, 200)) problems.push({ field: 'addedBy', text: 'must be 1 to 200 characters' });
+  if (!isWhole(alias.addedMs)) problems.push({ field: 'addedMs', text: 'must be a time from 1970 on' });
+  return problems;
+}
+
+/** The end of a row, said after it was added. What it replaced stays replaced. */
+export interface Retirement {
+  /** Hash of the row. */
+  readonly rowHash: string;
+  /** First instant at which the row no longer counts, ms since 1970; of several the earliest counts. */
+  readonly fromMs: number;
+  /** Whether a person retired it or the catalogue no longer lists it. */
+  readonly origin: PriceOrigin;
+  /** Who retired it. */
+  readonly retiredBy: string;
+  /** When that was said, ms since 1970. */
+  readonly retiredMs: number;
+}
+
+/** What a book is made of, in any order: valid rows and aliases. Rows and unit rows of one hash are one. */
+export interface PriceBookParts {
+  readonly rows: readonly HashedPriceRow[];
+  readonly aliases: readonly PriceAlias[];
+  readonly unitRows: readonly HashedUnitRow[];
+  readonly retirements: readonly Retirement[];
+}
+
+/** A snapshot. */
+export interface PriceBook {
+  /** Every row, as added. */
+  readonly rows: readonly HashedPriceRow[];
+  readonly aliases: readonly PriceAlias[];
+  readonly unitRows: readonly HashedUnitRow[];
+  /** The rows of a model that count at an instant, by exact name or alias; undefined: it has no price then. */
+  priceSet(provider: string, model: string, atMs: number): PriceSet | undefined;
+  /** The name under which a model has rows: its own, or that of the alias; undefined: it is known by neither. */
+  resolve(provider: string, model: string): ModelName | undefined;
+  /** A row by its hash. */
+  row(hash: string): HashedPriceRow | undefined;
+  /** What a unit is worth at an instant; undefined: no row of it has begun. */
+  unitRow(unit: string, atMs: number): HashedUnitRow | undefined;
+  /** A unit row by its hash. */
+  unitRowByHash(hash: string): HashedUnitRow | undefined;
+}
+
+/** The sets of one model from instant to instant, the newest first: each counts from its fromMs until the one before it. */
+type Timeline = readonly { readonly fromMs: number; readonly set: PriceSet | undefined }[];
+
+/** Arranges the parts. The same book for the same parts in any order. */
+export function buildPriceBook(parts: PriceBookParts): PriceBook {
+  const rowsByHash = new Map(parts.rows.map((row) => [row.hash, row]));
+  const unitRowsByHash = new Map(parts.unitRows.map((row) => [row.hash, row]));
+  const rows = [...rowsByHash.values()];
+  const unitRows = [...unitRowsByHash.values()];
+  const timelines = timelinesOf(rows, endsOf(parts.retirements));
+  const aliases = aliasesOf(parts.aliases);
+  const units = Map.groupBy([...unitRows].sort(newestUnitFirst), ({ unit }) => unit);
+  const resolve = (provider: string, model: string): ModelName | undefined => {
+    if (timelines.get(provider)?.has(model)) return { provider, model };
+    const alias = aliases.exact.get(provider)?.get(model) ?? datedAlias(aliases, provider, model);
+    if (alias === undefined) return undefined;
+    const target = { provider: alias.targetProvider ?? provider, model: alias.model };
+    // An alias of an alias has no rows: chains would let one addition change what another name means.
+    return timelines.get(target.provider)?.has(target.model) ? target : undefined;
+  };
+  return {
+    rows,
+    aliases: parts.aliases,
+    unitRows,
+    resolve,
+    priceSet: (provider, model, atMs) => {
+      const own = timelines.get(provider)?.get(model);
+      if (own !== undefined) return setAt(own, atMs);
+      const name = resolve(provider, model);
+      return name === undefined ? undefined : setAt(timelines.get(name.provider)?.get(name.model) ?? [], atMs);
+    },
+    row: (hash) => rowsByHash.get(hash),
+    unitRow: (unit, atMs) => units.get(unit)?.find(({ effectiveFromMs }) => effectiveFromMs <= atMs),
+    unitRowByHash: (hash) => unitRowsByHash.get(hash),
+  };
+}
+
+function setAt(timeline: Timeline, atMs: number): PriceSet | undefined {
+  for (const { fromMs, set } of timeline) if (fromMs <= atMs) return set;
+  return undefined;
+}
+
+/** The instant from which each retired row no longer counts. */
+function endsOf(retirements: readonly Retirement[]): ReadonlyMap<string, number> {
+  const ends = new Map<string, number>();
+  for (const { rowHash, fromMs } of retirements) {
+    const known = ends.get(rowHash);
+    if (known === undefined || fromMs < known) ends.set(rowHash, fromMs);
+  }
+  return ends;
+}
+
+function timelinesOf(
+  rows: readonly HashedPriceRow[],
+  ends: ReadonlyMap<string, number>,
+): ReadonlyMap<string, ReadonlyMap<string, Timeline>> {
+  const timelines = new Map<string, Map<string, Timeline>>();
+  for (const [provider, ofProvider] of Map.groupBy(rows, (row) => row.provider)) {
+    const models = new Map<string, Timeline>();
+    for (const [model, ofModel] of Map.groupBy(ofProvider, (row) => row.model))
+      models.set(model, timelineOf(ofModel, ends));
+    timelines.set(provider, models);
+  }
+  return timelines;
+}
+
+function timelineOf(rows: readonly HashedPriceRow[], ends: ReadonlyMap<string, number>): Timeline {
+  const endOf = (row: HashedPriceRow): number => {
+    const untilMs = row.effectiveUntilMs ?? WHOLE_MAX;
+    const retiredMs = ends.get(row.hash) ?? WHOLE_MAX;
+    return Math.min(untilMs, retiredMs);
+  };
+  const sorted = [...rows].sort(newestFirst);
+  const instants = new Set<number>();
+  for (const row of rows) {
+    instants.add(row.effectiveFromMs);
+    if (endOf(row) > row.effectiveFromMs) instants.add(endOf(row));
+  }
+  return [...instants]
+    .sort((a, b) => b - a)
+    .map((fromMs) => ({ fromMs, set: priceSetOf(rowsAt(sorted, fromMs, endOf)) }));
+}
+
+/**
+ * The rows that count at an instant: of each key the newest that has begun, unless it has ended. Where the operator has any such
+ * row of a model, the catalogue's don't count at all: half of one price list and half of another would be nobody's.
+ */
+function rowsAt(
+  sorted: readonly HashedPriceRow[],
+  atMs: number,
+  endOf: (row: HashedPriceRow) => number,
+): readonly HashedPriceRow[] {
+  const newest = new Map<string, HashedPriceRow>();
+  for (const row of sorted) {
+    const key = `${row.origin} ${tierAndBand(row)}`;
+    if (row.effectiveFromMs <= atMs && !newest.has(key)) newest.set(key, row);
+  }
+  const active = [...newest.values()].filter((row) => endOf(row) > atMs);
+  const operators = active.filter(({ origin }) => origin === 'operator');
+  return operators.length > 0 ? operators : active;
+}
+
+/** The part of a row's key that tells the rows of one model and origin apart. */
+export function tierAndBand({ aboveInputTokens, band }: Pick<HashedPriceRow, 'aboveInputTokens' | 'band'>): string {
+  return band === undefined ? `${aboveInputTokens}` : `${aboveInputTokens} ${band.startMs}-${band.endMs}`;
+}
+
+/** Of rows of one key the one that began last counts, then the one added last; the hash only makes the order total. */
+export function newestFirst(a: HashedPriceRow, b: HashedPriceRow): number {
+  return b.effectiveFromMs - a.effectiveFromMs || b.addedMs - a.addedMs || (a.hash < b.hash ? 1 : -1);
+}
+
+function newestUnitFirst(a: HashedUnitRow, b: HashedUnitRow): number {
+  return b.effectiveFromMs - a.effectiveFromMs || b.addedMs - a.addedMs || (a.hash < b.hash ? 1 : -1);
+}
+
+type AliasIndex = ReadonlyMap<string, ReadonlyMap<string, PriceAlias>>;
+
+function aliasesOf(aliases: readonly PriceAlias[]): Record<PriceAlias['form'], AliasIndex> {
+  const empty = () => new Map<string, Map<string, PriceAlias>>();
+  const index = { exact: empty(), dated: empty(), dated_compact: empty() };
+  for (const alias of aliases) {
+    const ofForm = index[alias.form];
+    const ofProvider = ofForm.get(alias.provider) ?? new Map<string, PriceAlias>();
+    ofForm.set(alias.provider, ofProvider);
+    const known = ofProvider.get(alias.alias);
+    if (known === undefined || winsOver(alias, known)) ofProvider.set(alias.alias, alias);
+  }
+  return index;
+}
+
+function winsOver(alias: PriceAlias, other: PriceAlias): boolean {
+  if (alias.origin !== other.origin) return alias.origin === 'operator';
+  if (alias.addedMs !== other.addedMs) return alias.addedMs > other.addedMs;
+  return `${alias.targetProvider} ${alias.model}` > `${other.targetProvider} ${other.model}`;
+}
+
+const DATE_AT_END = /-20\d\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/;
+const COMPACT_DATE_AT_END = /-20\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$/;
+
+/** A name without the date that an alias of the form has behind it; undefined where it ends in none. */
+export function withoutDate(model: string, form: PriceAlias['form']): string | undefined {
+  const match = form === 'exact' ? null : (form === 'dated' ? DATE_AT_END : COMPACT_DATE_AT_END).exec(model);
+  return match === null ? undefined : model.slice(0, match.index);
+}
+
+function datedAlias(
+  aliases: Record<PriceAlias['form'], AliasIndex>,
+  provider: string,
+  model: string,
+): PriceAlias | undefined {
+  for (const form of ['dated', 'dated_compact'] as const) {
+    const alias = aliases[form].get(provider)?.get(withoutDate(model, form) ?? '');
+    if (alias !== undefined) return alias;
+  }
+  return undefined;
+}

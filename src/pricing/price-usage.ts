@@ -1,0 +1,127 @@
+// What a call did cost: its usage, priced by the rows that its reservation pinned and by no other, under the name of the model
+// that served it. The last step of a settlement by usage.
+import { type CostResult, costAsReported, costByRow } from './cost.ts';
+import type { ModelName } from './model-call.ts';
+import type { PriceBook } from './price-book.ts';
+import type { PricePins } from './price-pins.ts';
+import type { HashedPriceRow } from './price-row.ts';
+import { type PriceSet, priceSetOf, rowFor } from './price-set.ts';
+import { multiplierBound, multiplierOf } from './service-tier.ts';
+import type { HashedUnitRow } from './unit-row.ts';
+import { inputTokensOf, type Usage, type UsageProblem } from './usage/usage.ts';
+
+/** The cost of a call. */
+export interface UsageCost {
+  /** Micro-units of the tree's unit, rounded up once. */
+  readonly micros: bigint;
+  /** `row`: computed from the row. `reported`: as the provider says, the row only stands for the model. */
+  readonly source: 'row' | 'reported';
+  /** The pinned row of the model that served. */
+  readonly rowHash: string;
+}
+
+/** A cost, or why there is none. */
+export type UsageCostResult =
+  | { readonly cost: UsageCost; readonly problem?: never }
+  | { readonly cost?: never; readonly problem: UsageProblem };
+
+/**
+ * Prices usage. `served` is the model that answered, by its own name or an alias of the book; it may be left out where the
+ * reservation had one model only. `atMs` chooses the time of day and should be the end of the call, as near as it is known.
+ * A service tier that the usage does not name is the one that was asked for, but never taken as a discount.
+ */
+export function priceUsage(
+  book: PriceBook,
+  pins: PricePins,
+  served: ModelName | undefined,
+  usage: Usage,
+  atMs: number,
+): UsageCostResult {
+  const pinned = pinnedRows(book, pins);
+  if (pinned === undefined) return unpriced('pins', 'name a price row that is not in the book');
+  const set = servedSet(book, pins, pinned, served, atMs);
+  if ('problem' in set) return set;
+  const inputTokens = inputTokensOf(usage);
+  const row = rowFor(set, inputTokens, atMs);
+  if (row === undefined) return unpriced('served', 'has no row for input of this size');
+  const unit = unitOf(book, pins);
+  if (unit === undefined) return unpriced('pins', 'name a unit row that is not in the book');
+  if (usage.reportedCost !== undefined) {
+    return costOf('reported', row, costAsReported(usage.reportedCost, unit.row));
+  }
+  const multiplier = multiplierFor(set, pins, usage, inputTokens);
+  if (multiplier === undefined) return unpriced('serviceTier', 'has no known price at this provider and model');
+  return costOf('row', row, costByRow(row, usage, multiplier, unit.row));
+}
+
+function costOf(source: UsageCost['source'], { hash }: HashedPriceRow, result: CostResult): UsageCostResult {
+  if (result.problem !== undefined) return { problem: result.problem };
+  return { cost: { micros: result.micros, source, rowHash: hash } };
+}
+
+/** The rows that pins name; undefined where the book lacks one. */
+function pinnedRows(book: PriceBook, { rowHashes }: PricePins): readonly HashedPriceRow[] | undefined {
+  const rows: HashedPriceRow[] = [];
+  for (const hash of rowHashes) {
+    const row = book.row(hash);
+    if (row === undefined) return undefined;
+    rows.push(row);
+  }
+  return rows;
+}
+
+/** The pinned rows of the model that served, as a set. */
+function servedSet(
+  book: PriceBook,
+  pins: PricePins,
+  pinned: readonly HashedPriceRow[],
+  served: ModelName | undefined,
+  atMs: number,
+): PriceSet | Unpriced {
+  const [first] = pinned;
+  if (first === undefined) return unpriced('pins', 'name no price row');
+  const name = served === undefined ? first : nameOf(book, pins, pinned, served);
+  const rows = pinned.filter(isOf(name));
+  if (served === undefined && rows.length < pinned.length) {
+    return {
+      problem: { code: 'usage_incomplete', field: 'served', text: 'must name which of the candidates answered' },
+    };
+  }
+  // Mostly nothing has changed since, and the book has the very set already.
+  const current = book.priceSet(name.provider, name.model, atMs);
+  if (current !== undefined && current.rows.length === rows.length && current.rows.every((row) => rows.includes(row))) {
+    return current;
+  }
+  return priceSetOf(rows) ?? unpriced('served', 'is not among the candidates that were reserved for');
+}
+
+/** The name that the pinned rows know the model by: what its alias stood for then, its own, or what the book says now. */
+function nameOf(book: PriceBook, pins: PricePins, pinned: readonly HashedPriceRow[], served: ModelName): ModelName {
+  const alias = pins.aliases?.find(isOf(served));
+  if (alias !== undefined) return alias.target;
+  return pinned.some(isOf(served)) ? served : (book.resolve(served.provider, served.model) ?? served);
+}
+
+const isOf =
+  (name: ModelName) =>
+  ({ provider, model }: ModelName): boolean =>
+    provider === name.provider && model === name.model;
+
+/** The unit row that pins name, none for USD; undefined where the book lacks it. */
+function unitOf(book: PriceBook, { unitRowHash }: PricePins): { readonly row: HashedUnitRow | undefined } | undefined {
+  if (unitRowHash === undefined) return { row: undefined };
+  const row = book.unitRowByHash(unitRowHash);
+  return row === undefined ? undefined : { row };
+}
+
+function multiplierFor(set: PriceSet, pins: PricePins, usage: Usage, inputTokens: bigint): bigint | undefined {
+  const geo = usage.inferenceGeo ?? pins.inferenceGeo;
+  if (usage.serviceTier !== undefined) return multiplierOf(set, usage.serviceTier, geo, inputTokens);
+  return multiplierBound(set, pins.serviceTier, geo, inputTokens);
+}
+
+interface Unpriced {
+  readonly problem: UsageProblem;
+}
+
+const unpriced = (field: string, text: string): Unpriced => ({ problem: { code: 'unknown_price', field, text } });

@@ -1,0 +1,125 @@
+// What a provider's service tiers and places of inference do to a price, and how they rank. The rows know neither: a tier
+// multiplies all token rates of a row. What is not in the tables has no price, rather than that of the standard tier.
+
+import { larger } from './exact.ts';
+
+/** How dear and how fast, the cheapest first: a budget's `max_tier` names the last that it allows. */
+export const TIER_CLASSES = ['flex', 'standard', 'priority'] as const;
+
+/**
+ * `flex`: cheaper and slower or later (flex, batch). `standard`: the listed price. `priority`: dearer and faster (priority, fast).
+ */
+export type TierClass = (typeof TIER_CLASSES)[number];
+
+/** One tier of a provider. */
+interface ServiceTier {
+  readonly tierClass: TierClass;
+  /** Percent of the listed token rates. */
+  readonly percent: bigint;
+  /** Percent above LONG_PROMPT_TOKENS of input, where another. */
+  readonly longPercent?: bigint;
+  /** The only models that have it at this price; absent: all. */
+  readonly models?: readonly string[];
+}
+
+const STANDARD: ServiceTier = { tierClass: 'standard', percent: 100n };
+const HALF: ServiceTier = { tierClass: 'flex', percent: 50n };
+
+// OpenAI's project setting decides what "auto" is, so it counts as the dearest. Priority is listed at up to twice the rates,
+// by model; twice bounds them all. Sources: openai-node `service_tier`; offpeak-ai/offpeak v0.2.1.
+const OPENAI = {
+  auto: { tierClass: 'priority', percent: 200n },
+  default: STANDARD,
+  standard: STANDARD,
+  scale: STANDARD,
+  flex: HALF,
+  batch: HALF,
+  priority: { tierClass: 'priority', percent: 200n },
+  fast: { tierClass: 'priority', percent: 200n },
+} as const satisfies Readonly<Record<string, ServiceTier>>;
+
+// "priority" is capacity that is paid for ahead; a token in it costs no more than the list. Fast mode is listed for one model.
+// Sources: anthropic-sdk-typescript `service_tier`, `speed`; platform.claude.com, fast mode.
+const ANTHROPIC = {
+  auto: STANDARD,
+  standard: STANDARD,
+  standard_only: STANDARD,
+  priority: STANDARD,
+  batch: HALF,
+  fast: { tierClass: 'priority', percent: 600n, longPercent: 1_200n, models: ['claude-opus-4-6'] },
+} as const satisfies Readonly<Record<string, ServiceTier>>;
+
+// Source: ai.google.dev/gemini-api/docs/pricing, as quoted by the catalogue.
+const GOOGLE = {
+  standard: STANDARD,
+  flex: HALF,
+  batch: HALF,
+  priority: { tierClass: 'priority', percent: 180n },
+} as const satisfies Readonly<Record<string, ServiceTier>>;
+
+const PLAIN = { default: STANDARD, standard: STANDARD } as const satisfies Readonly<Record<string, ServiceTier>>;
+
+const TIERS: ReadonlyMap<string, ReadonlyMap<string, ServiceTier>> = new Map([
+  ['openai', new Map<string, ServiceTier>(Object.entries(OPENAI))],
+  ['azure', new Map<string, ServiceTier>(Object.entries(OPENAI))],
+  ['anthropic', new Map<string, ServiceTier>(Object.entries(ANTHROPIC))],
+  ['google', new Map<string, ServiceTier>(Object.entries(GOOGLE))],
+]);
+const PLAIN_TIERS: ReadonlyMap<string, ServiceTier> = new Map(Object.entries(PLAIN));
+
+/** Input tokens above which Anthropic's fast mode costs more still. */
+const LONG_PROMPT_TOKENS = 200_000n;
+
+/** Percent of the rates of Anthropic's own API by place of inference; elsewhere regions have rows. Source: data residency. */
+const GEO_PERCENTS: ReadonlyMap<string, { readonly percent: bigint; readonly provider?: string }> = new Map([
+  ['global', { percent: 100n }],
+  ['not_available', { percent: 100n }],
+  ['us', { percent: 110n, provider: 'anthropic' }],
+]);
+
+const ANYWHERE: { readonly percent: bigint; readonly provider?: string } = { percent: 100n };
+
+/** The multiplier of the listed rates themselves: multipliers are parts of it. */
+export const MULTIPLIER_WHOLE = 10_000n;
+
+function tierOf(provider: string, serviceTier: string | undefined): ServiceTier | undefined {
+  return serviceTier === undefined ? STANDARD : (TIERS.get(provider) ?? PLAIN_TIERS).get(serviceTier);
+}
+
+/** The class of a provider's tier; undefined where it is not known. Absent is standard. */
+export function tierClassOf(provider: string, serviceTier: string | undefined): TierClass | undefined {
+  return tierOf(provider, serviceTier)?.tierClass;
+}
+
+/** Whether a class is no dearer than another. */
+export function isWithinTier(tierClass: TierClass, maxTier: TierClass): boolean {
+  return TIER_CLASSES.indexOf(tierClass) <= TIER_CLASSES.indexOf(maxTier);
+}
+
+/** What multiplies the token rates of a call that was served so, in MULTIPLIER_WHOLEs; undefined where it is not known. */
+export function multiplierOf(
+  { provider, model }: { readonly provider: string; readonly model: string },
+  serviceTier: string | undefined,
+  inferenceGeo: string | undefined,
+  inputTokens: bigint,
+): bigint | undefined {
+  const tier = tierOf(provider, serviceTier);
+  if (tier === undefined || (tier.models !== undefined && !tier.models.includes(model))) return undefined;
+  const geo = inferenceGeo === undefined ? ANYWHERE : GEO_PERCENTS.get(inferenceGeo);
+  if (geo === undefined || (geo.provider !== undefined && geo.provider !== provider)) return undefined;
+  const long = inputTokens > LONG_PROMPT_TOKENS ? tier.longPercent : undefined;
+  return (long ?? tier.percent) * geo.percent;
+}
+
+/** The most that can multiply them when a call only asks for a tier: a provider may serve a cheaper one at the listed price. */
+export function multiplierBound(
+  name: { readonly provider: string; readonly model: string },
+  serviceTier: string | undefined,
+  inferenceGeo: string | undefined,
+  inputTokens: bigint,
+): bigint | undefined {
+  const asked = multiplierOf(name, serviceTier, inferenceGeo, inputTokens);
+  const listed = multiplierOf(name, undefined, inferenceGeo, inputTokens);
+  if (asked === undefined || listed === undefined) return undefined;
+  return larger(asked, listed);
+}

@@ -1,0 +1,14 @@
+// What an adapter is: where a kind of report stands in a response and its stream, and how it is taken apart. A new provider is
+// one small file with one of these and a line in the table.
+import type { Report } from './report.ts';
+import type { Usage, UsageContext } from './usage.ts';
+
+/** How reports of one kind are read. */
+export interface UsageAdapter {
+  /** Where usage stands in a whole response or in an event of a stream, the likeliest first. */
+  readonly paths: readonly (readonly string[])[];
+  /** Makes one report of a stream; absent: the last event with usage has it, since counts are cumulative and never added up. */
+  readonly mergeEvents?: (events: readonly Report[]) => Report | undefined;
+  /** Takes a report apart, and notes in its faults what is wrong. */
+  readonly normalise: (report: Report, context: UsageContext) => Usage;
+}

@@ -1,0 +1,99 @@
+// The Vercel AI SDK. Version 5 passes on what each provider means by its fields; 6 and 7 put everything inside two totals, but lose
+// what `raw` still has: Google's tool prompts, and the life of Anthropic's caches. Source: vercel/ai, convert-*-usage.ts.
+import type { UsageAdapter } from './adapter.ts';
+import { messagesUsage } from './anthropic-messages.ts';
+import { NO_USAGE, splitInput, splitWrites } from './buckets.ts';
+import { geminiUsage } from './gemini.ts';
+import { child, count, countOrZero, fault, field, need, type Report, require } from './report.ts';
+import type { Usage, UsageContext } from './usage.ts';
+
+type Family = 'anthropic' | 'bedrock' | 'google' | 'other';
+
+/** Whose habits a provider of the SDK has, by its name there: "anthropic.messages", "google.vertex.chat", "amazon-bedrock". */
+function familyOf(provider: string): Family {
+  if (provider.includes('anthropic')) return 'anthropic';
+  if (provider.includes('bedrock')) return 'bedrock';
+  return provider.includes('google') || provider.includes('vertex') ? 'google' : 'other';
+}
+
+/** Version 5. `providerMetadata` is read where it stands beside the counts. */
+export const aiSdkV5: UsageAdapter = {
+  paths: [['usage']],
+  normalise: (report, { provider, cacheTtl }) => {
+    const [input = 0n, output = 0n] = need(report, ['inputTokens', 'outputTokens']);
+    const cacheRead = countOrZero(report, 'cachedInputTokens');
+    const reasoning = countOrZero(report, 'reasoningTokens');
+    if (provider === undefined && (cacheRead > 0n || reasoning > 0n)) {
+      fault(report.faults, 'usage_incomplete', 'provider', 'must be named: it decides what the counts mean');
+    }
+    const family = familyOf(provider ?? '');
+    if (family === 'anthropic' || family === 'bedrock') {
+      const writes = splitWrites(report, writesOf(report, family), undefined, undefined, cacheTtl);
+      return { ...NO_USAGE, uncachedInput: input, cacheRead, ...writes, output };
+    }
+    const allOutput = family === 'google' ? output + reasoning : output;
+    require(report, family === 'google' || reasoning <= output, 'outputTokens', 'must hold the reasoning tokens');
+    checkTotal(report, input + allOutput);
+    return { ...NO_USAGE, ...plainInput(report, input, cacheRead, 0n, cacheTtl), output: allOutput };
+  },
+};
+
+/** Versions 6 and 7. */
+export const aiSdkV6: UsageAdapter = {
+  paths: [['usage']],
+  normalise: (report, context) => {
+    const raw = child(report, 'raw');
+    const family = familyOf(context.provider ?? '');
+    if (family === 'google') {
+      if (raw !== undefined) return geminiUsage(raw);
+      fault(report.faults, 'usage_incomplete', 'raw', 'must be there: the totals leave out tool prompts');
+    }
+    if (family === 'anthropic' && field(raw, 'input_tokens') !== undefined && raw !== undefined) {
+      return messagesUsage(raw, context);
+    }
+    return totalsUsage(report, context);
+  },
+};
+
+function totalsUsage(report: Report, { cacheTtl }: UsageContext): Usage {
+  const [input = 0n, output = 0n] = need(report, ['inputTokens', 'outputTokens']);
+  const inputDetails = child(report, 'inputTokenDetails');
+  const outputDetails = child(report, 'outputTokenDetails');
+  const cacheRead = eitherRead(report, count(inputDetails, 'cacheReadTokens'));
+  const cacheWrite = countOrZero(inputDetails, 'cacheWriteTokens');
+  const noCache = count(inputDetails, 'noCacheTokens');
+  const isInputSum = noCache === undefined || noCache + cacheRead + cacheWrite === input;
+  require(report, isInputSum, 'inputTokens', 'must be the sum of its details');
+  const text = count(outputDetails, 'textTokens');
+  const reasoning = count(outputDetails, 'reasoningTokens') ?? countOrZero(report, 'reasoningTokens');
+  require(report, (text ?? 0n) + reasoning <= output, 'outputTokens', 'must hold its details');
+  checkTotal(report, input + output);
+  return { ...NO_USAGE, ...plainInput(report, input, cacheRead, cacheWrite, cacheTtl), output };
+}
+
+/** Reads stand in the details; version 5's field is still filled and must not say otherwise. */
+function eitherRead(report: Report, detail: bigint | undefined): bigint {
+  const old = count(report, 'cachedInputTokens');
+  require(report, detail === undefined ||
+    old === undefined ||
+    detail === old, 'cachedInputTokens', 'must equal its detail');
+  return detail ?? old ?? 0n;
+}
+
+function plainInput(report: Report, total: bigint, cacheRead: bigint, written: bigint, cacheTtl: string | undefined) {
+  const writes = splitWrites(report, written, undefined, undefined, cacheTtl);
+  return splitInput(report, { total, cacheRead, ...writes, audio: 0n, audioCacheRead: undefined });
+}
+
+function checkTotal(report: Report, sum: bigint): void {
+  const total = count(report, 'totalTokens');
+  require(report, total === undefined || total === sum, 'totalTokens', 'must be the sum of its parts');
+}
+
+/** Version 5 gives cache writes only in what the provider adds. */
+function writesOf(report: Report, family: 'anthropic' | 'bedrock'): bigint {
+  const metadata = child(report, 'providerMetadata');
+  return family === 'anthropic'
+    ? countOrZero(child(metadata, 'anthropic'), 'cacheCreationInputTokens')
+    : countOrZero(child(child(metadata, 'bedrock'), 'usage'), 'cacheWriteInputTokens');
+}

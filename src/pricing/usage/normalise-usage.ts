@@ -1,0 +1,120 @@
+// From a report to buckets: the table of kinds, the choice of the one report that counts in a stream, and what holds for every kind.
+// The one way in for everything that callers report.
+import type { UsageAdapter } from './adapter.ts';
+import { aiSdkV5, aiSdkV6 } from './ai-sdk.ts';
+import { anthropicMessages } from './anthropic-messages.ts';
+import { bedrockConverse } from './bedrock-converse.ts';
+import { cohereChat } from './cohere-chat.ts';
+import { deepseekChat } from './deepseek-chat.ts';
+import { gemini } from './gemini.ts';
+import { litellm } from './litellm.ts';
+import { mistralChat } from './mistral-chat.ts';
+import { openAiAgents } from './openai-agents.ts';
+import { groqChat, openAiChat, openAiCompatible } from './openai-chat.ts';
+import { openAiResponses, xaiResponses } from './openai-responses.ts';
+import { openRouterChat } from './openrouter-chat.ts';
+import { type Faults, fault, field, isFields, type Report, reportOf } from './report.ts';
+import { inputTokensOf, outputTokensOf, type UsageContext, type UsageProblem, type UsageResult } from './usage.ts';
+import { xaiChat } from './xai-chat.ts';
+
+const ADAPTERS = {
+  openai_chat: openAiChat,
+  openai_compatible: openAiCompatible,
+  openai_responses: openAiResponses,
+  openai_agents_js: openAiAgents,
+  azure_openai_chat: openAiChat,
+  azure_openai_responses: openAiResponses,
+  anthropic_messages: anthropicMessages,
+  gemini,
+  vertex_gemini: gemini,
+  bedrock_converse: bedrockConverse,
+  mistral_chat: mistralChat,
+  deepseek_chat: deepseekChat,
+  xai_chat: xaiChat,
+  xai_responses: xaiResponses,
+  groq_chat: groqChat,
+  cohere_v2_chat: cohereChat,
+  openrouter_chat: openRouterChat,
+  ai_sdk_v5: aiSdkV5,
+  ai_sdk_v6: aiSdkV6,
+  ai_sdk_v7: aiSdkV6,
+  litellm,
+} as const satisfies Readonly<Record<string, UsageAdapter>>;
+
+/** A kind of report: whose, and of which interface. */
+export type UsageKind = keyof typeof ADAPTERS;
+
+/** Every kind. */
+export const USAGE_KINDS = Object.keys(ADAPTERS) as readonly UsageKind[];
+
+/** The kind of a name; undefined if there is none such. */
+export function usageKindOf(name: string): UsageKind | undefined {
+  return Object.hasOwn(ADAPTERS, name) ? (name as UsageKind) : undefined;
+}
+
+/**
+ * Takes a report apart. `raw` is parsed JSON as the provider sent it: the usage object, a response that holds it, or
+ * `{"events": [...]}` with the events of a stream, of which the last cumulative one counts. Never throws; nothing is clamped.
+ */
+export function normaliseUsage(kind: UsageKind, raw: unknown, context: UsageContext = {}): UsageResult {
+  const adapter: UsageAdapter = ADAPTERS[kind];
+  const faults: Faults = { first: undefined };
+  const report = reportIn(adapter, raw, faults);
+  if (report === undefined) return { problem: faults.first ?? MISSING };
+  const usage = adapter.normalise(report, context);
+  if (faults.first !== undefined) return { problem: faults.first };
+  // Every call has some input: zeros alone are what an aborted call leaves behind.
+  if (inputTokensOf(usage) + outputTokensOf(usage) === 0n) return { problem: MISSING };
+  if (usage.serviceTier !== undefined || context.serviceTier === undefined) return { usage };
+  return { usage: { ...usage, serviceTier: context.serviceTier } };
+}
+
+const MISSING: UsageProblem = { code: 'usage_missing', field: 'usage', text: 'is not there, or zeros alone' };
+
+/** The report that counts. */
+function reportIn(adapter: UsageAdapter, raw: unknown, faults: Faults): Report | undefined {
+  const whole = reportOf(raw, '', faults);
+  if (whole === undefined) return undefined;
+  const events = field(whole, 'events');
+  if (events === undefined) {
+    // A response that has a place for usage and nothing in it has none; it is not itself taken for one.
+    const paths = adapter.paths.filter(([first = '']) => Object.hasOwn(whole.fields, first));
+    return paths.length === 0 ? whole : reportOn(paths, whole.fields, faults);
+  }
+  if (!Array.isArray(events)) {
+    fault(faults, 'usage_incomplete', 'events', 'must be a list');
+    return undefined;
+  }
+  if (adapter.mergeEvents !== undefined) {
+    return adapter.mergeEvents(events.filter(isFields).map((fields) => ({ fields, path: '', faults })));
+  }
+  for (let index = events.length - 1; index >= 0; index -= 1) {
+    const event: unknown = events[index];
+    const found = isFields(event) ? reportOn(adapter.paths, event, faults) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The object on the first of the paths that leads to one. */
+function reportOn(paths: UsageAdapter['paths'], fields: Report['fields'], faults: Faults): Report | undefined {
+  for (const path of paths) {
+    const found = reportAt(path, fields, faults);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The object at a path of own fields; undefined where it is not there. */
+function reportAt(
+  path: readonly string[],
+  fields: Readonly<Record<string, unknown>>,
+  faults: Faults,
+): Report | undefined {
+  let value: unknown = fields;
+  for (const name of path) {
+    if (!isFields(value) || !Object.hasOwn(value, name)) return undefined;
+    value = value[name];
+  }
+  return reportOf(value, '', faults);
+}
