@@ -4,6 +4,7 @@ import type { BudgetTerms, Labels, LimitInput, OnExpiry, OverrunPolicy, Shape } 
 import type { Enforcement, Priority } from './enforcement.ts';
 import type { ModelRules } from './model-rules.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
+import type { CallToPrice, PriceRecord, UsageToPrice } from './price.ts';
 import type { RateInput } from './rate.ts';
 import type { Alternative, CommandKey } from './request.ts';
 import type { Outcome } from './reservation.ts';
@@ -34,9 +35,14 @@ export interface Reserve extends CommandBase {
   /** The id that a grant takes; made by the lane, since the kernel has no randomness. */
   readonly id: ReservationId;
   readonly budget: BudgetPath;
+  /** 0 where the amount is that of `call`. */
   readonly maxMicros: bigint;
   /** 0 to maxMicros. */
   readonly minMicros: bigint;
+  /** Instead of an amount: what it can cost at the most is asked for, and granted whole or not at all. */
+  readonly call: CallToPrice | undefined;
+  /** What the amount was priced by already: of one that waited. */
+  readonly price: PriceRecord | undefined;
   /** Undefined: as long as a lease is by default, or may be. */
   readonly ttlMs: number | undefined;
   /** More budgets of the same tree to charge, at most 8; each budget on any of the paths is charged once. */
@@ -57,17 +63,22 @@ export interface Reserve extends CommandBase {
 export interface Extend extends CommandBase {
   readonly kind: 'Extend';
   readonly id: ReservationId;
+  /** 0 where the amount is that of `call`. */
   readonly addMicros: bigint;
   /** 0 to addMicros. */
   readonly minMicros: bigint;
+  /** As for Reserve. */
+  readonly call: CallToPrice | undefined;
 }
 
 /** Records a cost. */
 export interface Settle extends CommandBase {
   readonly kind: 'Settle';
   readonly id: ReservationId;
-  /** Undefined: unknown, the whole hold is taken as an estimate. */
+  /** Undefined: unknown, the whole hold is taken as an estimate; or the cost of `usage`. */
   readonly actualMicros: bigint | undefined;
+  /** What the provider reported, instead of a cost. */
+  readonly usage: UsageToPrice | undefined;
   readonly keepOpen: boolean;
   /** With keepOpen: the most to hold from now on. */
   readonly retainMicros: bigint | undefined;

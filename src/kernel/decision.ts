@@ -4,6 +4,7 @@ import type { BudgetDef, BudgetState } from './budget.ts';
 import type { Command, PersonalFields } from './command.ts';
 import type { Entry, EntryPersonal, Revisions } from './entry.ts';
 import type { ReservationId } from './names.ts';
+import type { Pricing } from './price.ts';
 import { isJournaled, isRemembered, type Refusal } from './refusal.ts';
 import type { TreeState } from './tree-state.ts';
 import type { Calendar } from './window.ts';
@@ -21,6 +22,7 @@ export interface DecideContext {
   /** A settlement of more than this many times what was granted has to be confirmed; 0: none has to. */
   readonly implausibleFactor: number;
   readonly queue: QueueContext;
+  readonly pricing: Pricing;
 }
 
 /** What the wait queue takes from outside. */

@@ -3,6 +3,7 @@
 import type { Account, BudgetDef, Counter, Labels } from './budget.ts';
 import type { CommandKind } from './command.ts';
 import type { ReservationId } from './names.ts';
+import type { PricedUsage, PriceRecord } from './price.ts';
 import type { Reason, Refusal } from './refusal.ts';
 import type { CommandKey } from './request.ts';
 import type { Reservation, ReservationFigures } from './reservation.ts';
@@ -109,6 +110,8 @@ export interface Extended extends ReservationChange {
   readonly type: 'Extended';
   readonly addMicros: bigint;
   readonly minMicros: bigint;
+  /** What the reservation keeps from now on; undefined: as before. */
+  readonly price: PriceRecord | undefined;
   readonly revisions: Revisions;
 }
 
@@ -117,6 +120,8 @@ export interface Settled extends ReservationChange {
   readonly type: 'Settled';
   /** As reported; undefined: unknown. */
   readonly actualMicros: bigint | undefined;
+  /** What it follows from; undefined: it was reported as an amount, or unknown. */
+  readonly priced: PricedUsage | undefined;
   readonly keepOpen: boolean;
   readonly retainMicros: bigint | undefined;
 }

@@ -22,6 +22,9 @@ export type KernelReason =
   | 'DEPTH_LIMIT'
   | 'WINDOW_CLOSED'
   | 'OVERRUN_REJECTED'
+  | 'PRICE_UNKNOWN'
+  | 'USAGE_INVALID'
+  | 'MODEL_NOT_ALLOWED'
   | 'IMPLAUSIBLE_AMOUNT'
   | 'BUDGET_SUSPENDED'
   | 'BUDGET_CLOSED'
@@ -73,6 +76,19 @@ export interface FieldProblem {
   readonly description: string;
 }
 
+/** What has no price, or is not allowed; as far as it is about one. */
+export interface UnpricedDetails {
+  readonly provider?: string;
+  readonly model?: string;
+  readonly unit?: string;
+  /** Candidates beside that one that have no price either. */
+  readonly moreCount?: number;
+  /** The rule, or the reason's own word. */
+  readonly why?: string;
+  /** Path in the call or the report. */
+  readonly field?: string;
+}
+
 /** Why a command was refused. Everything that its caller needs to know, and nothing that names a type of the wire. */
 export interface Refusal {
   readonly kind: 'refusal';
@@ -98,6 +114,8 @@ export interface Refusal {
   /** Of a change among several: its place, from 0, and the budget that it names. */
   readonly change?: { readonly index: number; readonly budget: string };
   readonly fields?: readonly FieldProblem[];
+  /** PRICE_UNKNOWN, USAGE_INVALID and MODEL_NOT_ALLOWED: the model, unit, rule or field that it is about. */
+  readonly unpriced?: UnpricedDetails;
   /** NOT_LEADER: address of the leader, where known. */
   readonly leaderAddress?: string;
 }
@@ -111,6 +129,8 @@ const NEVER_REMEMBERED: ReadonlySet<Reason> = new Set<Reason>([
   'IDEMPOTENCY_KEY_REUSED',
   'BUDGET_SUSPENDED',
   'NOT_ACTIVE',
+  'PRICE_UNKNOWN',
+  'USAGE_INVALID',
   'ETAG_MISMATCH',
   'OVERLOADED',
   'CONTENTION',
@@ -120,8 +140,9 @@ const NEVER_REMEMBERED: ReadonlySet<Reason> = new Set<Reason>([
 ]);
 
 // Reasons that are no decision on work: the journal would gain nothing from them.
+const JOURNALED_ALL_THE_SAME: ReadonlySet<Reason> = new Set<Reason>(['BUDGET_SUSPENDED', 'PRICE_UNKNOWN']);
 const NEVER_JOURNALED: ReadonlySet<Reason> = new Set<Reason>(
-  [...NEVER_REMEMBERED].filter((reason) => reason !== 'BUDGET_SUSPENDED'),
+  [...NEVER_REMEMBERED].filter((reason) => !JOURNALED_ALL_THE_SAME.has(reason)),
 );
 
 /** Whether a repeat with the same key gets this refusal again: it has no RetryInfo and it judged the request. */

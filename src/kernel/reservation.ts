@@ -2,6 +2,7 @@
 import type { Account, Labels } from './budget.ts';
 import type { Mode, Priority } from './enforcement.ts';
 import type { BudgetPath, ReservationId } from './names.ts';
+import type { PricedUsage, PriceRecord } from './price.ts';
 import type { Reason } from './refusal.ts';
 import type { Alternative, CommandKey } from './request.ts';
 
@@ -93,6 +94,10 @@ export interface Reservation {
   readonly alternative: string;
   /** What enforcement would have said to the grant; undefined where every budget enforces, or would have granted as much. */
   readonly shadow: Shadow | undefined;
+  /** What a model call was priced by; undefined: it was asked for by amount. */
+  readonly price: PriceRecord | undefined;
+  /** What usage came to that was reported last; undefined: none was. */
+  readonly priced: PricedUsage | undefined;
   /** Of one that waits, or left the queue ungranted: its accounts are then the lifetime ones of the budgets that there were. */
   readonly queued: Queued | undefined;
   readonly holder: string;

@@ -13,6 +13,7 @@ import type * as kernel from '../../src/kernel/command.ts';
 import { ENFORCED, type Enforcement, type Priority } from '../../src/kernel/enforcement.ts';
 import { ANY_MODEL, type ModelRules } from '../../src/kernel/model-rules.ts';
 import type { BudgetPath, ReservationId, TreeId } from '../../src/kernel/names.ts';
+import type { CallToPrice, UsageToPrice } from '../../src/kernel/price.ts';
 import type { RateInput } from '../../src/kernel/rate.ts';
 import type { Alternative } from '../../src/kernel/request.ts';
 import type { Outcome } from '../../src/kernel/reservation.ts';
@@ -39,6 +40,8 @@ interface ReserveOptions extends Keyed {
   readonly alternatives?: readonly Alternative[];
   /** Default: it does not wait. */
   readonly waitMs?: number;
+  /** Instead of an amount. */
+  readonly call?: CallToPrice;
   readonly holder?: string;
   readonly dryRun?: boolean;
 }
@@ -48,6 +51,8 @@ interface SettleOptions extends Keyed {
   readonly retain?: Micros;
   readonly confirmed?: boolean;
   readonly outcome?: Outcome;
+  /** Instead of an amount. */
+  readonly usage?: UsageToPrice;
 }
 
 /** A limit in another window than lifetime. */
@@ -124,6 +129,7 @@ export class Commands {
       priority,
       alternatives.map(({ label, maxMicros: each }) => [label, String(each)]),
       waitMs,
+      options.call,
     ]);
     return {
       ...this.#base('Reserve', budget, options, fields),
@@ -132,6 +138,8 @@ export class Commands {
       budget: budget as BudgetPath,
       maxMicros: BigInt(max),
       minMicros: BigInt(min),
+      call: options.call,
+      price: undefined,
       ttlMs: ttlMs === 'unset' ? undefined : ttlMs,
       also: also as readonly BudgetPath[],
       tokens,
@@ -149,10 +157,15 @@ export class Commands {
     return command.kind === 'Reserve' ? { ...command, id: this.#newId() as ReservationId } : command;
   }
 
-  extend(id: string, add: Micros, options: Keyed & { readonly min?: Micros } = {}): kernel.Extend {
-    const { min = add } = options;
+  extend(
+    id: string,
+    add: Micros,
+    options: Keyed & { readonly min?: Micros; readonly call?: CallToPrice } = {},
+  ): kernel.Extend {
+    const { min = add, call } = options;
     return {
-      ...this.#base('Extend', id, options, JSON.stringify([String(add), String(min)])),
+      ...this.#base('Extend', id, options, JSON.stringify([String(add), String(min), call])),
+      call,
       kind: 'Extend',
       id: id as ReservationId,
       addMicros: BigInt(add),
@@ -162,13 +175,14 @@ export class Commands {
 
   /** `actual` undefined: unknown usage. */
   settle(id: string, actual: Micros | undefined, options: SettleOptions = {}): kernel.Settle {
-    const { keepOpen = false, retain, outcome, confirmed = false } = options;
-    const fields = JSON.stringify([String(actual), keepOpen, String(retain), outcome, confirmed]);
+    const { keepOpen = false, retain, outcome, confirmed = false, usage } = options;
+    const fields = JSON.stringify([String(actual), keepOpen, String(retain), outcome, confirmed, usage]);
     return {
       ...this.#base('Settle', id, options, fields),
       kind: 'Settle',
       id: id as ReservationId,
       actualMicros: actual === undefined ? undefined : BigInt(actual),
+      usage,
       keepOpen,
       retainMicros: retain === undefined ? undefined : BigInt(retain),
       confirmed,

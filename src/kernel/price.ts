@@ -1,0 +1,146 @@
+// Prices as decisions see them: what a model call can cost at the most, and what reported usage did cost. How that is found out is
+// the business of whoever implements `Pricing`; what a reservation keeps of it is written down, so that nothing that is decided has to
+// be priced again.
+
+/** A model call as a request states it and the api has checked it; what is in it only the one who prices knows. */
+export interface CallToPrice {
+  readonly kind: 'call';
+  readonly call: object;
+}
+
+/** A usage report as a request states it and the api has checked it. */
+export interface UsageToPrice {
+  readonly kind: 'usage';
+  readonly report: object;
+}
+
+/** One model at one provider. */
+export interface PricedModel {
+  readonly provider: string;
+  readonly model: string;
+}
+
+/** A candidate that was named by an alias, and the model that the alias stood for then. */
+export interface PinnedAlias extends PricedModel {
+  readonly target: PricedModel;
+}
+
+/** What a reservation keeps of the price book: whatever is added to it later, its usage is priced by these. */
+export interface PricePins {
+  /** Hashes of every row that could price the call. */
+  readonly rowHashes: readonly string[];
+  /** Left out where no candidate was named by an alias. */
+  readonly aliases?: readonly PinnedAlias[];
+  /** Hash of the row of the tree's unit; left out in trees that count in USD. */
+  readonly unitRowHash?: string;
+  /** What the call asked for; left out where it said nothing. */
+  readonly serviceTier?: string;
+  readonly inferenceGeo?: string;
+  readonly cacheTtl?: string;
+}
+
+/** What a grant by a model call paid for. */
+export interface PriceRecord {
+  readonly pins: PricePins;
+  /** Input tokens, at the most. */
+  readonly inputTokensMax: bigint;
+  /** Output tokens of each choice, at the most: what the caller has to send as the maximum. */
+  readonly outputTokensMax: number;
+  /** Whether the call named no maximum, so that it is the configured default. */
+  readonly outputIsDefault: boolean;
+  readonly choices: number;
+}
+
+/** Counts of usage by what is billed alike; every token is in one of them. */
+export interface UsageBuckets {
+  readonly uncachedInput: bigint;
+  readonly cacheRead: bigint;
+  readonly cacheWrite5m: bigint;
+  readonly cacheWrite1h: bigint;
+  readonly audioInput: bigint;
+  readonly audioCacheRead: bigint;
+  readonly output: bigint;
+  readonly audioOutput: bigint;
+  readonly webSearches: bigint;
+  readonly fileSearches: bigint;
+}
+
+/** What reported usage came to. */
+export interface PricedUsage extends PricedModel {
+  /** The pinned row of the model that served. */
+  readonly rowHash: string;
+  /** `row`: computed from it. `reported`: as the provider says what the call cost. */
+  readonly source: 'row' | 'reported';
+  readonly buckets: UsageBuckets;
+  /** In micro-units of the tree's unit, rounded up once. */
+  readonly micros: bigint;
+}
+
+/** What a budget lets calls reach. */
+export interface ModelRules {
+  /** "provider/model" each; undefined: every model; none: no model at all. */
+  readonly allowed: readonly string[] | undefined;
+  /** The dearest class of service tiers; undefined: every tier. */
+  readonly maxTier: string | undefined;
+}
+
+/** Of a budget that says nothing. One object, so that the usual case is known by it. */
+export const ANY_MODEL: ModelRules = { allowed: undefined, maxTier: undefined };
+
+/** Why there is no price. */
+export interface Unpriced {
+  readonly kind: 'unpriced';
+  readonly reason: 'PRICE_UNKNOWN' | 'USAGE_INVALID' | 'INVALID_FIELD';
+  /** One sentence for people. */
+  readonly message: string;
+  /** The model, or the unit, that the reason is about. */
+  readonly provider?: string;
+  readonly model?: string;
+  readonly unit?: string;
+  /** Candidates beside that one that have no price either. */
+  readonly moreCount?: number;
+  /** The reason's own word. */
+  readonly why?: string;
+  /** The field that the reason is about, as a path in the call or the report. */
+  readonly field?: string;
+}
+
+/** A call that a budget does not let through. */
+export interface ModelRefused extends PricedModel {
+  readonly rule: 'allowed_models' | 'max_tier';
+}
+
+/** Prices calls and usage. The same answers for the same book, which does not change while a batch is decided. */
+export interface Pricing {
+  /** The most that a call can cost at an instant, in a unit. */
+  price(
+    call: CallToPrice,
+    unit: string,
+    atMs: number,
+  ): { readonly kind: 'price'; readonly maxMicros: bigint; readonly record: PriceRecord } | Unpriced;
+  /** The first model of a call that rules refuse; undefined where none is. */
+  refused(call: CallToPrice, rules: ModelRules): ModelRefused | undefined;
+  /** What usage cost, by what was pinned for it. `atMs`: the end of the call, as near as it is known. */
+  cost(
+    record: PriceRecord,
+    usage: UsageToPrice,
+    atMs: number,
+  ): { readonly kind: 'cost'; readonly priced: PricedUsage } | Unpriced;
+}
+
+/** What a reservation keeps once it is extended by another call: rows of both, bounds of both together, the last maximum to send. */
+export function mergedPrices(before: PriceRecord | undefined, added: PriceRecord): PriceRecord {
+  if (before === undefined) return added;
+  const rowHashes = [...new Set([...before.pins.rowHashes, ...added.pins.rowHashes])];
+  const known = before.pins.aliases ?? [];
+  const fresh = (added.pins.aliases ?? []).filter(
+    ({ provider, model }) => !known.some((each) => each.provider === provider && each.model === model),
+  );
+  const aliases = [...known, ...fresh];
+  return {
+    ...added,
+    // The unit and the way it is served stay those of the first: usage that does not say how is priced by them.
+    pins: { ...added.pins, ...before.pins, rowHashes, ...(aliases.length > 0 && { aliases }) },
+    inputTokensMax: before.inputTokensMax + added.inputTokensMax,
+  };
+}
