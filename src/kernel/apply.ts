@@ -1,11 +1,11 @@
 // The next state after an entry. Deciding, recovering and verifying all use this one function, so that what the journal says
 // and what the coordinator believes cannot differ; the projection folds entries to net changes and is held to this by a
 // property. Needs no policy, no calendar and no clock.
-import type { Effect, Entry, EntryPersonal } from './entry.ts';
+import type { Effect, Entry, Extended, Released, Settled } from './entry.ts';
 import { invariant } from './invariant.ts';
 import type { ReservationId } from './names.ts';
 import { budgetAfter, labelsAfter } from './records-after.ts';
-import type { ReservationFigures } from './reservation.ts';
+import type { Reservation, ReservationFigures } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
 
 /**
@@ -32,7 +32,7 @@ function applyRecords(state: TreeState, entry: Entry): void {
     case 'Extended':
     case 'Settled':
     case 'Released':
-      replaceFigures(state, entry.id, entry.figures, entry.type === 'Settled' ? entry.personal : undefined);
+      replaceFigures(state, entry.id, entry.figures, entry);
       moveAll(state, entry.effects, entry.atMs);
       return;
     case 'Renewed':
@@ -73,10 +73,22 @@ function replaceFigures(
   state: TreeState,
   id: ReservationId,
   figures: ReservationFigures,
-  personal: EntryPersonal | undefined,
+  change: Extended | Settled | Released | undefined,
 ): void {
   const reservation = state.reservation(id);
   if (reservation === undefined) return;
-  const labels = personal === undefined ? reservation.labels : labelsAfter(reservation.labels, personal.labels);
-  state.putReservation({ ...reservation, labels, figures });
+  state.putReservation({ ...reservation, ...saidBy(reservation, change), figures });
 }
+
+// What a change says beside the figures; mostly nothing.
+function saidBy(reservation: Reservation, change: Extended | Settled | Released | undefined): Partial<Reservation> {
+  if (change?.type === 'Extended') return change.price === undefined ? NOTHING : { price: change.price };
+  if (change?.type !== 'Settled') return NOTHING;
+  const { personal, priced = reservation.priced } = change;
+  return {
+    labels: personal === undefined ? reservation.labels : labelsAfter(reservation.labels, personal.labels),
+    priced,
+  };
+}
+
+const NOTHING: Partial<Reservation> = {};

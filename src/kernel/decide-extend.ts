@@ -8,8 +8,10 @@ import { binds } from './enforcement.ts';
 import type { Entry } from './entry.ts';
 import { admitted, counterRoomMicros, headroomAfter, tightest } from './headroom.ts';
 import { atLeastZero, minMicros as least, MICROS_MAX } from './money.ts';
+import { mergedPrices } from './price.ts';
 import type { Refusal } from './refusal.ts';
 import { overflowRefusal } from './refuse-money.ts';
+import { modelRefusal, pricedExtend } from './refuse-price.ts';
 import { admissionRefusal } from './refuse-reserve.ts';
 import { largestMicros, largestRefusal } from './refuse-shape.ts';
 import { closedRefusal, endedRefusal, leaseRefusal, reservationNotFound, suspendedRefusal } from './refuse-state.ts';
@@ -17,13 +19,14 @@ import type { Reservation, ReservationFigures } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
 
 /** Decides an Extend: existence, the reservation's state, suspended, closed, shape, money. */
-export function decideExtend(state: TreeState, command: Extend, context: DecideContext): Decision {
-  const reservation = state.reservation(command.id);
-  if (reservation === undefined) return answerOnly(reservationNotFound(state, command.id));
+export function decideExtend(state: TreeState, asked: Extend, context: DecideContext): Decision {
+  const reservation = state.reservation(asked.id);
+  if (reservation === undefined) return answerOnly(reservationNotFound(state, asked.id));
   const { nowMs, calendar } = context;
   const charge = reservationCharge(state, reservation, calendar);
   const { budgets } = charge;
   const { figures: before } = reservation;
+  const { command, price: added, unpriced } = pricedExtend(asked, state.mustBudget(reservation.budgetNo), context);
   const binding = tightest(charge, nowMs);
   const counterRoom = counterRoomMicros(charge, nowMs);
   const { priority } = reservation;
@@ -46,6 +49,8 @@ export function decideExtend(state: TreeState, command: Extend, context: DecideC
     suspendedRefusal(budgets) ??
     closedRefusal(budgets) ??
     largestRefusal(judging, before.grantedMicros, command.minMicros) ??
+    modelRefusal(judging, command.call, context) ??
+    unpriced ??
     requestOverflow(reservation, command.addMicros) ??
     admissionRefusal(admission, context);
   if (refusal !== undefined) {
@@ -68,6 +73,7 @@ export function decideExtend(state: TreeState, command: Extend, context: DecideC
     started: true,
   };
   const headroom = headroomAfter(charge, nowMs, binding, addedMicros);
+  const price = added && mergedPrices(reservation.price, added);
   const movement = { heldMicros: addedMicros, settledMicros: 0n, overrunMicros: 0n, active: 0 };
   const entry: Entry = {
     ...entryBase(state, command, context),
@@ -76,6 +82,7 @@ export function decideExtend(state: TreeState, command: Extend, context: DecideC
     figures,
     addMicros: command.addMicros,
     minMicros: command.minMicros,
+    price,
     revisions: revisionsOf(budgets),
     headroom,
     effects: effectsOf(charge, movement, nowMs),
@@ -83,7 +90,7 @@ export function decideExtend(state: TreeState, command: Extend, context: DecideC
   const answer = {
     kind: 'reservation',
     treeId: state.treeId,
-    reservation: { ...reservation, figures },
+    reservation: { ...reservation, price: price ?? reservation.price, figures },
     headroom,
     replayed: false,
     dryRun: false,

@@ -99,6 +99,8 @@ function reserveOf(treeId: TreeId, waiting: Waiting): Reserve {
     also,
     maxMicros: figures.requestedMicros,
     minMicros,
+    call: undefined,
+    price: waiting.price,
     ttlMs,
     tokens,
     toolCalls,

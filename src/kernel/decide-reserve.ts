@@ -20,7 +20,9 @@ import {
 } from './headroom.ts';
 import { invariant } from './invariant.ts';
 import { atLeastZero, minMicros as least } from './money.ts';
+import type { PriceRecord } from './price.ts';
 import type { Refusal } from './refusal.ts';
+import { alternativeOf, modelRefusal, type PricedReserve, pricedReserve } from './refuse-price.ts';
 import { type RateRoom, rateMoves, rateRooms } from './refuse-rate.ts';
 import { type Admission, admissionRefusal, reserveShapeRefusal } from './refuse-reserve.ts';
 import { largestMicros, leaseMs } from './refuse-shape.ts';
@@ -35,6 +37,8 @@ const NO_LABELS: Labels = [];
 /** What a Reserve comes to as things stand. */
 export interface Judged {
   readonly charge: RequestedCharge;
+  /** With the amount that its call comes to. */
+  readonly priced: PricedReserve;
   readonly outcome: Grant | Refusal;
   /** What it asks that others may wait for. */
   readonly asked: Asked;
@@ -49,30 +53,33 @@ export interface Judged {
 export function judgeReserve(state: TreeState, command: Reserve, context: DecideContext): Judged | Refusal {
   const charge = requestedCharge(state, command, context);
   if ('reason' in charge) return charge;
+  const priced = pricedReserve(command, charge.named, context);
   const asked = askedOf(charge, command, context);
   const behind = behindOf(state, asked, command, context);
-  const outcome = admit(asked, behind, command, context);
+  const outcome = admit(asked, behind, priced, context);
   if (outcome.kind === 'refusal' && degrades(charge, outcome)) {
-    for (const { label, maxMicros } of command.alternatives) {
-      const cheaper = admit(asked, behind, { ...command, maxMicros, minMicros: maxMicros }, context);
-      if (cheaper.kind === 'grant') return { charge, asked, behind, outcome: { ...cheaper, alternative: label } };
+    for (const alternative of command.alternatives) {
+      const cheaper = alternativeOf(priced, alternative, charge.named, context);
+      const other = cheaper && admit(asked, behind, cheaper, context);
+      if (other?.kind !== 'grant') continue;
+      return { charge, priced, asked, behind, outcome: { ...other, alternative: alternative.label } };
     }
   }
-  return { charge, asked, behind, outcome };
+  return { charge, priced, asked, behind, outcome };
 }
 
 /** Decides a Reserve: granted, refused, or put into the queue where it says that it waits. */
 export function decideReserve(state: TreeState, command: Reserve, context: DecideContext): Decision {
   const judged = judgeReserve(state, command, context);
   if ('kind' in judged) return answerOnly(judged);
-  const { charge, outcome } = judged;
+  const { charge, priced, outcome } = judged;
   if (outcome.kind === 'grant') return granted(state, command, context, charge, outcome);
   const refusal = waits(command, outcome) ? queueFullRefusal(state, charge, command, context) : outcome;
-  if (refusal === undefined) return enqueued(state, command, context, charge, outcome);
+  if (refusal === undefined) return enqueued(state, priced, context, charge, outcome);
   return refuse(state, command, context, refusal, {
     budget: command.budget,
-    maxMicros: command.maxMicros,
-    minMicros: command.minMicros,
+    maxMicros: priced.maxMicros,
+    minMicros: priced.minMicros,
     holder: command.holder,
     budgets: charge.budgets.flatMap(({ def }) => state.budget(def.no) ?? []),
   });
@@ -93,6 +100,7 @@ export interface Grant {
   readonly maxMicros: bigint;
   readonly minMicros: bigint;
   readonly grantedMicros: bigint;
+  readonly price: PriceRecord | undefined;
   readonly binding: LimitRoom | undefined;
   readonly rates: readonly RateRoom[];
   readonly shadow: Shadow | undefined;
@@ -114,7 +122,7 @@ function askedOf(charge: RequestedCharge, command: Reserve, { nowMs }: DecideCon
   return { charge, judging, rates: allRates.filter(({ budget }) => judging.includes(budget)), allRates };
 }
 
-function admit(asked: AskedCharge, behind: Behind, command: Reserve, context: DecideContext): Grant | Refusal {
+function admit(asked: AskedCharge, behind: Behind, command: PricedReserve, context: DecideContext): Grant | Refusal {
   const { charge, judging } = asked;
   const { budgets } = charge;
   const { nowMs } = context;
@@ -128,6 +136,7 @@ function admit(asked: AskedCharge, behind: Behind, command: Reserve, context: De
     kind: 'grant',
     maxMicros: command.maxMicros,
     minMicros: command.minMicros,
+    price: command.price,
     grantedMicros: least(grantable(command.maxMicros, admittedMicros, counterRoom), largestMicros(judging)),
     binding,
     rates: asked.allRates,
@@ -157,10 +166,12 @@ interface Standing extends Asked {
   readonly behind: Behind;
 }
 
-function judge(standing: Standing, command: Reserve, context: DecideContext): Refusal | undefined {
+function judge(standing: Standing, command: PricedReserve, context: DecideContext): Refusal | undefined {
   const { charge, judging } = standing;
   return (
     reserveShapeRefusal({ ...charge, budgets: judging }, command) ??
+    modelRefusal(judging, command.call, context) ??
+    command.unpriced ??
     admissionRefusal(admissionOf(standing, command), context)
   );
 }
@@ -204,7 +215,7 @@ export function granted(
   command: Reserve,
   context: DecideContext,
   charge: RequestedCharge,
-  { maxMicros, minMicros, grantedMicros, binding, rates, shadow, alternative }: Grant,
+  { maxMicros, minMicros, grantedMicros, price, binding, rates, shadow, alternative }: Grant,
 ): Decision {
   const { named, accounts } = charge;
   const headroom = headroomAfter(charge, context.nowMs, binding, grantedMicros);
@@ -219,6 +230,8 @@ export function granted(
     priority: command.priority,
     alternative,
     shadow,
+    price,
+    priced: undefined,
     queued: undefined,
     holder: command.holder,
     actingFor: command.personal?.actingFor ?? '',

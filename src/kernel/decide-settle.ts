@@ -18,9 +18,12 @@ import {
 } from './headroom.ts';
 import { invariant } from './invariant.ts';
 import { atLeastZero, minMicros as least } from './money.ts';
+import { publicReservationId } from './names.ts';
+import type { PricedUsage, Unpriced } from './price.ts';
 import { labelsAfter } from './records-after.ts';
 import type { Refusal } from './refusal.ts';
 import { type Ask, overflowRefusal, recoveryMs, refusalOf } from './refuse-money.ts';
+import { unpricedRefusal } from './refuse-price.ts';
 import { withRetry } from './refuse-reserve.ts';
 import { implausibleRefusal } from './refuse-shape.ts';
 import { endedRefusal, reservationNotFound } from './refuse-state.ts';
@@ -33,12 +36,15 @@ interface Settlement extends Omit<Movement, 'active'> {
 }
 
 /** Decides a Settle of a live hold, or a late one after the lapse. */
-export function decideSettle(state: TreeState, command: Settle, context: DecideContext): Decision {
-  const reservation = state.reservation(command.id);
-  if (reservation === undefined) return answerOnly(reservationNotFound(state, command.id));
+export function decideSettle(state: TreeState, asked: Settle, context: DecideContext): Decision {
+  const reservation = state.reservation(asked.id);
+  if (reservation === undefined) return answerOnly(reservationNotFound(state, asked.id));
   const late = reservation.figures.state === 'EXPIRED';
   const ended = late ? undefined : endedRefusal(state, reservation);
-  const request = { budget: reservation.budget, id: command.id, holder: reservation.holder };
+  const request = { budget: reservation.budget, id: asked.id, holder: reservation.holder };
+  const cost = ended === undefined ? costOf(state, reservation, asked, context) : undefined;
+  if (cost?.kind === 'refusal') return refuse(state, asked, context, cost, request);
+  const command = cost === undefined ? asked : { ...asked, actualMicros: cost.micros };
   const implausible = command.confirmed
     ? undefined
     : implausibleRefusal(reservation, command.actualMicros, context.implausibleFactor);
@@ -66,6 +72,7 @@ export function decideSettle(state: TreeState, command: Settle, context: DecideC
     id: reservation.id,
     figures: settlement.figures,
     actualMicros: command.actualMicros,
+    priced: cost?.priced,
     keepOpen: command.keepOpen,
     retainMicros: command.retainMicros,
     headroom:
@@ -74,8 +81,28 @@ export function decideSettle(state: TreeState, command: Settle, context: DecideC
         : headroomIn(lateRooms, usedMicros + (settlement.replaces?.micros ?? 0n)),
     effects: effectsOf(charge, movementOf(reservation, settlement), context.nowMs),
   };
-  return changed(state, { ...reservation, labels, figures: settlement.figures }, entry);
+  const priced = cost?.priced ?? reservation.priced;
+  return changed(state, { ...reservation, labels, priced, figures: settlement.figures }, entry);
 }
+
+// What reported usage came to, by what was pinned at admission. A report that is refused changes nothing: the hold stays.
+function costOf(
+  state: TreeState,
+  { id, budget, price }: Reservation,
+  { usage }: Settle,
+  { pricing, nowMs }: DecideContext,
+): { readonly kind: 'cost'; readonly micros: bigint; readonly priced: PricedUsage } | Refusal | undefined {
+  if (usage === undefined) return undefined;
+  const cost = price === undefined ? ASKED_BY_AMOUNT : pricing.cost(price, usage, nowMs);
+  if (cost.kind === 'cost') return { kind: 'cost', micros: cost.priced.micros, priced: cost.priced };
+  return { ...unpricedRefusal(cost, budget), reservationId: publicReservationId(state.treeId, id) };
+}
+
+const ASKED_BY_AMOUNT: Unpriced = {
+  kind: 'unpriced',
+  reason: 'PRICE_UNKNOWN',
+  message: 'it was reserved by amount, so that no prices are pinned for it: settle an amount',
+};
 
 /** Decides a Release. */
 export function decideRelease(state: TreeState, command: Release, context: DecideContext): Decision {

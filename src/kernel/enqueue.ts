@@ -82,6 +82,8 @@ export function enqueued(
     priority: command.priority,
     alternative: '',
     shadow: undefined,
+    price: command.price,
+    priced: undefined,
     queued: {
       seq: base.seq,
       untilMs,

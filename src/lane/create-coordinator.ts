@@ -3,7 +3,10 @@ import { randomUUID } from 'node:crypto';
 import type { LeaderGap } from '../kernel/decide-grace.ts';
 import type { QueueContext } from '../kernel/decision.ts';
 import type { TreeId } from '../kernel/names.ts';
+import type { Pricing } from '../kernel/price.ts';
 import type { Refusal } from '../kernel/refusal.ts';
+import { OUTPUT_TOKENS_DEFAULT } from '../pricing/estimate.ts';
+import { buildPriceBook } from '../pricing/price-book.ts';
 import { type Store, StoreUnavailableError } from '../store/port.ts';
 import { createCalendar } from './calendar.ts';
 import { type Clock, StoreClock } from './clock.ts';
@@ -16,6 +19,7 @@ import { Lane } from './lane.ts';
 import type { LaneObserver } from './lane-observer.ts';
 import type { Log } from './log.ts';
 import { sleepUnlessAborted as sleep } from './loop.ts';
+import { createPricing } from './pricing.ts';
 import { Projector } from './projector.ts';
 import { Reaper } from './reaper.ts';
 import * as refusals from './refusals.ts';
@@ -37,6 +41,8 @@ export interface CoordinatorOptions {
   readonly implausibleFactor?: number;
   /** How requests wait for room. Default: QUEUE_DEFAULT. */
   readonly queue?: Omit<QueueContext, 'isAttached'>;
+  /** Prices of model calls. Default: nothing has a price. */
+  readonly pricing?: Pricing;
   /** Whether quiet trees are looked after. Answers are the same either way. */
   readonly reaper: boolean;
   /** Where decisions read the time from. Default: the store's clock. */
@@ -73,6 +79,11 @@ export interface RunningCoordinator extends Coordinator {
 
 /** A unit that was mistaken is wrong by a thousand or more (micros for millis, cents for dollars of tokens). */
 export const IMPLAUSIBLE_FACTOR_DEFAULT = 1_000;
+
+const NO_PRICES = createPricing({
+  book: () => buildPriceBook({ rows: [], aliases: [], unitRows: [], retirements: [] }),
+  outputTokensDefault: OUTPUT_TOKENS_DEFAULT,
+});
 
 /** A class higher after a minute; as many waiting on one budget as fit into a few megabytes. */
 export const QUEUE_DEFAULT: Omit<QueueContext, 'isAttached'> = { ageMs: 60_000, countMax: 10_000 };
@@ -112,6 +123,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     calendar: createCalendar(),
     implausibleFactor: options.implausibleFactor ?? IMPLAUSIBLE_FACTOR_DEFAULT,
     queue,
+    pricing: options.pricing ?? NO_PRICES,
     commit: commitTo,
     log,
     epoch: () => writer.epoch,

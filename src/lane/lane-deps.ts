@@ -3,6 +3,7 @@ import type { PersonalFields } from '../kernel/command.ts';
 import type { LeaderGap } from '../kernel/decide-grace.ts';
 import type { QueueContext } from '../kernel/decision.ts';
 import type { TreeId } from '../kernel/names.ts';
+import type { Pricing } from '../kernel/price.ts';
 import type { Calendar } from '../kernel/window.ts';
 import type { Store } from '../store/port.ts';
 import type { Clock } from './clock.ts';
@@ -20,6 +21,7 @@ export interface LaneDeps {
   readonly implausibleFactor: number;
   /** See QueueContext. */
   readonly queue: Omit<QueueContext, 'isAttached'>;
+  readonly pricing: Pricing;
   readonly commit: (fields: PersonalFields) => string;
   readonly log: Log;
   /** The epoch under which this process may append; undefined while it is not the writer. */

@@ -299,6 +299,7 @@ export class Lane {
         commit: this.#deps.commit,
         calendar: this.#deps.calendar,
         implausibleFactor: this.#deps.implausibleFactor,
+        pricing: this.#deps.pricing,
         queue: { ...this.#deps.queue, isAttached: (id: ReservationId) => this.#room.isAttached(treeId, id) },
         gap: this.#deps.gap?.(),
       };

@@ -1,0 +1,108 @@
+// The kernel's prices, by the price book of the moment. Decisions ask here and nowhere else, so that one batch is priced by one book.
+import type { CallToPrice, ModelRules, PricedUsage, Pricing, Unpriced, UsageBuckets } from '../kernel/price.ts';
+import { refuseModels } from '../pricing/allowed-models.ts';
+import { priceCall, type UnknownPrice } from '../pricing/estimate.ts';
+import type { ModelCall } from '../pricing/model-call.ts';
+import type { PriceBook } from '../pricing/price-book.ts';
+import { priceUsage } from '../pricing/price-usage.ts';
+import type { TierClass } from '../pricing/service-tier.ts';
+import type { Usage, UsageProblem } from '../pricing/usage/usage.ts';
+import { type UsageReport, usageOf } from '../pricing/usage/usage-report.ts';
+
+/** What prices are found with. */
+export interface PricingDeps {
+  /** The book that is in force. */
+  readonly book: () => PriceBook;
+  /** Output tokens of a choice where a call names no maximum. */
+  readonly outputTokensDefault: number;
+  /** Told of each model, or unit, that had no price. Default: nobody. */
+  readonly onUnknown?: (unknown: UnknownPrice) => void;
+}
+
+/** See the head of this file. */
+export function createPricing({ book, outputTokensDefault, onUnknown }: PricingDeps): Pricing {
+  return {
+    price: (call, unit, atMs) => {
+      const { price, unknown, problems } = priceCall(book(), callOf(call), atMs, { unit, outputTokensDefault });
+      if (price !== undefined) {
+        const { maxMicros, ...record } = price;
+        return { kind: 'price', maxMicros, record };
+      }
+      if (unknown !== undefined) {
+        onUnknown?.(unknown);
+        return unknownPrice(unknown);
+      }
+      const [first] = problems;
+      const message = `model_call.${first?.field} ${first?.text}`;
+      return { kind: 'unpriced', reason: 'INVALID_FIELD', message, field: `model_call.${first?.field}` };
+    },
+    refused: (call, rules) => {
+      const refused = refuseModels(book(), rulesOf(rules), callOf(call));
+      return refused && { ...refused.name, rule: refused.rule };
+    },
+    cost: (record, { report }, atMs) => {
+      const reported = report as UsageReport;
+      const { usage, problem } = usageOf(reported, record.pins.cacheTtl);
+      if (problem !== undefined) return refusedReport(problem);
+      const result = priceUsage(book(), record.pins, reported.served, usage, atMs);
+      if (result.problem !== undefined) return refusedReport(result.problem);
+      const { micros, source, rowHash } = result.cost;
+      const row = book().row(rowHash);
+      const priced: PricedUsage = {
+        provider: row?.provider ?? '',
+        model: row?.model ?? '',
+        rowHash,
+        source,
+        buckets: bucketsOf(usage),
+        micros,
+      };
+      return { kind: 'cost', priced };
+    },
+  };
+}
+
+// The api has made it: see validate.
+function callOf({ call }: CallToPrice): ModelCall {
+  return call as ModelCall;
+}
+
+function rulesOf({ allowed, maxTier }: ModelRules) {
+  return {
+    ...(allowed !== undefined && { allowedModels: allowed }),
+    ...(maxTier !== undefined && { maxTier: maxTier as TierClass }),
+  };
+}
+
+function unknownPrice(unknown: UnknownPrice): Unpriced {
+  if (unknown.unit !== undefined) {
+    const { unit } = unknown;
+    return { kind: 'unpriced', reason: 'PRICE_UNKNOWN', message: `nobody has said what a ${unit} is worth`, unit };
+  }
+  const { provider, model, why, moreCount } = unknown;
+  const more = moreCount === 0 ? '' : `, and ${moreCount} more`;
+  const message = `no price for ${provider}/${model} (${why})${more}`;
+  return { kind: 'unpriced', reason: 'PRICE_UNKNOWN', message, provider, model, why, moreCount };
+}
+
+function refusedReport({ code, field, text }: UsageProblem): Unpriced {
+  const reason = code === 'unknown_price' ? 'PRICE_UNKNOWN' : 'USAGE_INVALID';
+  const message = `${field} ${text}; if it can't be reported otherwise, settle with usage_unknown`;
+  return { kind: 'unpriced', reason, message, why: code, field };
+}
+
+function bucketsOf(usage: Usage): UsageBuckets {
+  const { uncachedInput, cacheRead, cacheWrite5m, cacheWrite1h, audioInput, audioCacheRead } = usage;
+  const { output, audioOutput, webSearches, fileSearches } = usage;
+  return {
+    uncachedInput,
+    cacheRead,
+    cacheWrite5m,
+    cacheWrite1h,
+    audioInput,
+    audioCacheRead,
+    output,
+    audioOutput,
+    webSearches,
+    fileSearches,
+  };
+}
