@@ -21,6 +21,7 @@ import {
 import { Commands, type LimitsOption } from '../support/commands.ts';
 import { START_MS } from '../support/kernel-driver.ts';
 import { pictureOf } from '../support/picture-of.ts';
+import { testPricing } from '../support/test-prices.ts';
 import { UTC_CALENDAR } from '../support/utc-calendar.ts';
 
 const wholeTree = (make: Commands) =>
@@ -62,6 +63,7 @@ function playInBatches(story: Story, batchSize: number, way: Way) {
       calendar: UTC_CALENDAR,
       implausibleFactor: 1_000,
       queue: { ageMs: 60_000, countMax: 10_000, isAttached: () => true },
+      pricing: testPricing(),
     });
     const { failed, parked, unsearched, paused } = batch;
     expect({ failed, unsearched, paused, parked: parked.map(({ missing }) => missing) }).toEqual({

@@ -11,7 +11,9 @@ import {
 } from '../../src/kernel/budget.ts';
 import type * as kernel from '../../src/kernel/command.ts';
 import { ENFORCED, type Enforcement, type Priority } from '../../src/kernel/enforcement.ts';
+import { ANY_MODEL, type ModelRules } from '../../src/kernel/model-rules.ts';
 import type { BudgetPath, ReservationId, TreeId } from '../../src/kernel/names.ts';
+import type { CallToPrice, UsageToPrice } from '../../src/kernel/price.ts';
 import type { RateInput } from '../../src/kernel/rate.ts';
 import type { Alternative } from '../../src/kernel/request.ts';
 import type { Outcome } from '../../src/kernel/reservation.ts';
@@ -38,6 +40,8 @@ interface ReserveOptions extends Keyed {
   readonly alternatives?: readonly Alternative[];
   /** Default: it does not wait. */
   readonly waitMs?: number;
+  /** Instead of an amount. */
+  readonly call?: CallToPrice;
   readonly holder?: string;
   readonly dryRun?: boolean;
 }
@@ -47,6 +51,8 @@ interface SettleOptions extends Keyed {
   readonly retain?: Micros;
   readonly confirmed?: boolean;
   readonly outcome?: Outcome;
+  /** Instead of an amount. */
+  readonly usage?: UsageToPrice;
 }
 
 /** A limit in another window than lifetime. */
@@ -70,6 +76,7 @@ interface BudgetOptions extends Keyed {
   readonly weight?: number;
   readonly floor?: Micros;
   readonly share?: number;
+  readonly models?: Partial<ModelRules>;
   readonly template?: BudgetTerms;
   readonly unit?: string;
   readonly budgetKind?: string;
@@ -122,6 +129,7 @@ export class Commands {
       priority,
       alternatives.map(({ label, maxMicros: each }) => [label, String(each)]),
       waitMs,
+      options.call,
     ]);
     return {
       ...this.#base('Reserve', budget, options, fields),
@@ -130,6 +138,8 @@ export class Commands {
       budget: budget as BudgetPath,
       maxMicros: BigInt(max),
       minMicros: BigInt(min),
+      call: options.call,
+      price: undefined,
       ttlMs: ttlMs === 'unset' ? undefined : ttlMs,
       also: also as readonly BudgetPath[],
       tokens,
@@ -147,10 +157,15 @@ export class Commands {
     return command.kind === 'Reserve' ? { ...command, id: this.#newId() as ReservationId } : command;
   }
 
-  extend(id: string, add: Micros, options: Keyed & { readonly min?: Micros } = {}): kernel.Extend {
-    const { min = add } = options;
+  extend(
+    id: string,
+    add: Micros,
+    options: Keyed & { readonly min?: Micros; readonly call?: CallToPrice } = {},
+  ): kernel.Extend {
+    const { min = add, call } = options;
     return {
-      ...this.#base('Extend', id, options, JSON.stringify([String(add), String(min)])),
+      ...this.#base('Extend', id, options, JSON.stringify([String(add), String(min), call])),
+      call,
       kind: 'Extend',
       id: id as ReservationId,
       addMicros: BigInt(add),
@@ -160,13 +175,14 @@ export class Commands {
 
   /** `actual` undefined: unknown usage. */
   settle(id: string, actual: Micros | undefined, options: SettleOptions = {}): kernel.Settle {
-    const { keepOpen = false, retain, outcome, confirmed = false } = options;
-    const fields = JSON.stringify([String(actual), keepOpen, String(retain), outcome, confirmed]);
+    const { keepOpen = false, retain, outcome, confirmed = false, usage } = options;
+    const fields = JSON.stringify([String(actual), keepOpen, String(retain), outcome, confirmed, usage]);
     return {
       ...this.#base('Settle', id, options, fields),
       kind: 'Settle',
       id: id as ReservationId,
       actualMicros: actual === undefined ? undefined : BigInt(actual),
+      usage,
       keepOpen,
       retainMicros: retain === undefined ? undefined : BigInt(retain),
       confirmed,
@@ -226,6 +242,7 @@ export class Commands {
       weight: options.weight ?? 1,
       floorMicros: BigInt(options.floor ?? 0),
       sharePercent: options.share,
+      models: { ...ANY_MODEL, ...options.models },
       childTemplate: options.template,
     };
   }
@@ -239,7 +256,8 @@ export class Commands {
       floorMicros: options.floor === undefined ? undefined : BigInt(options.floor),
       sharePercent: options.share,
     };
-    const policy = { rates, shape, overrun, enforcement, alertAt, ...shares, childTemplate: template };
+    const { models = {} } = options;
+    const policy = { rates, shape, overrun, enforcement, alertAt, ...shares, models, childTemplate: template };
     const fields = fieldsOf({ inputs, uncapped, onExpiry, budgetKind, owner, revision, replaceLabels, ...policy });
     return {
       ...this.#base('UpdateBudget', budget, options, fields),

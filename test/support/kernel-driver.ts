@@ -10,6 +10,7 @@ import { decideQueue } from '../../src/kernel/decide-queue.ts';
 import type { DecideContext, Decision, QueueContext } from '../../src/kernel/decision.ts';
 import type { Entry } from '../../src/kernel/entry.ts';
 import type { TreeId } from '../../src/kernel/names.ts';
+import type { Pricing } from '../../src/kernel/price.ts';
 import type { Refusal } from '../../src/kernel/refusal.ts';
 import type { Reservation } from '../../src/kernel/reservation.ts';
 import { TreeState } from '../../src/kernel/tree-state.ts';
@@ -17,6 +18,7 @@ import { commitTo } from '../../src/lane/commitment.ts';
 import { Commands } from './commands.ts';
 import { START_MS } from './start-time.ts';
 import { withHistory } from './sum-history.ts';
+import { testPricing } from './test-prices.ts';
 import { UTC_CALENDAR } from './utc-calendar.ts';
 
 export { START_MS };
@@ -39,6 +41,7 @@ export class KernelDriver {
   graceMs = 0;
   /** As the service has it unless it is told otherwise. */
   implausibleFactor = 1_000;
+  pricing: Pricing = testPricing();
   queue: QueueContext = { ageMs: 60_000, countMax: 10_000, isAttached: () => true };
 
   constructor(treeId = 't') {
@@ -87,7 +90,15 @@ export class KernelDriver {
 
   context(): DecideContext {
     const { nowMs, graceMs, implausibleFactor } = this;
-    return { nowMs, graceMs, commit: commitTo, calendar: UTC_CALENDAR, implausibleFactor, queue: this.queue };
+    return {
+      nowMs,
+      graceMs,
+      commit: commitTo,
+      calendar: UTC_CALENDAR,
+      implausibleFactor,
+      queue: this.queue,
+      pricing: this.pricing,
+    };
   }
 
   recordLapses(): void {

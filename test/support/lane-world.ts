@@ -8,6 +8,7 @@ import type { AppendResult, Loaded, LoadRequest, Store, TreeAppend } from '../..
 import { Commands } from './commands.ts';
 import { START_MS } from './kernel-driver.ts';
 import { ManualTime } from './manual-time.ts';
+import { testPricing } from './test-prices.ts';
 import { UTC_CALENDAR } from './utc-calendar.ts';
 
 /** What one append or load does; `real` is what it would have done. */
@@ -70,6 +71,7 @@ export class LaneWorld {
       calendar: UTC_CALENDAR,
       implausibleFactor: 1_000,
       queue: { ageMs: 60_000, countMax: 10_000 },
+      pricing: testPricing(),
       commit: commitTo,
       log: (_, message, fields) => {
         this.logged.push(message);

@@ -1,5 +1,6 @@
 // What a coordinator does with leases that ran out while there was none: one grace from its takeover on, whenever the tree is
 // first looked at, and never a second one.
+
 import { describe, expect, it } from 'vitest';
 import { commitTo } from '../../../src/lane/commitment.ts';
 import { Lane } from '../../../src/lane/lane.ts';
@@ -7,6 +8,7 @@ import { MemoryDatabase } from '../../../src/store/memory-database.ts';
 import { createMemoryStore } from '../../../src/store/memory-store.ts';
 import { Commands } from '../../support/commands.ts';
 import { granted, refused, START_MS } from '../../support/kernel-driver.ts';
+import { testPricing } from '../../support/test-prices.ts';
 import { UTC_CALENDAR } from '../../support/utc-calendar.ts';
 
 const GRACE_MS = 5_000;
@@ -33,6 +35,7 @@ function reigns() {
       calendar: UTC_CALENDAR,
       implausibleFactor: 1_000,
       queue: { ageMs: 60_000, countMax: 10_000 },
+      pricing: testPricing(),
       commit: commitTo,
       log: () => undefined,
       epoch: () => epoch,

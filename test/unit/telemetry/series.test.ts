@@ -1,4 +1,5 @@
 // No label without end: a lane and an api that see 10,000 budgets, callers and holders make no more series than with one.
+
 import { afterAll, expect, it } from 'vitest';
 import { TELEMETRY_LABELS } from '../../../src/app/telemetry-labels.ts';
 import { commitTo } from '../../../src/lane/commitment.ts';
@@ -9,6 +10,7 @@ import { startTelemetry, type Telemetry } from '../../../src/telemetry/start-tel
 import { Commands } from '../../support/commands.ts';
 import { START_MS } from '../../support/kernel-driver.ts';
 import { QUIET_TELEMETRY } from '../../support/telemetry-settings.ts';
+import { testPricing } from '../../support/test-prices.ts';
 import { UTC_CALENDAR } from '../../support/utc-calendar.ts';
 
 const BUDGETS = 10_000;
@@ -31,6 +33,7 @@ async function openLane(observer: LaneObserver): Promise<Lane> {
     calendar: UTC_CALENDAR,
     implausibleFactor: 1_000,
     queue: { ageMs: 60_000, countMax: 10_000 },
+    pricing: testPricing(),
     commit: commitTo,
     log: () => undefined,
     epoch: () => epoch,

@@ -1,0 +1,183 @@
+// Requests by a model call and settlements by reported usage, as the kernel decides them.
+import { beforeEach, describe, expect, test } from 'vitest';
+import { granted, KernelDriver, refused } from '../../support/kernel-driver.ts';
+import { callOf, testBook, testPricing, testRow, usageOf } from '../../support/test-prices.ts';
+
+let driver: KernelDriver;
+
+beforeEach(() => {
+  driver = new KernelDriver();
+  driver.run(driver.make.create('t', { limits: 100_000 }));
+});
+
+function reserve(call = callOf('openai/gpt-4o'), options: { readonly key?: string } = {}) {
+  return driver.run(driver.make.reserve('t', 0, { call, ...options }));
+}
+
+describe('a Reserve by a model call', () => {
+  test('holds what the call can cost at the most, and says what it paid for', () => {
+    const { reservation } = granted(reserve());
+    // 1,000 x 2.5 + 100 x 10 micro-dollars.
+    expect(reservation.figures).toMatchObject({ requestedMicros: 3_500n, grantedMicros: 3_500n, heldMicros: 3_500n });
+    expect(reservation.price).toMatchObject({ inputTokensMax: 1_000n, outputTokensMax: 100, outputIsDefault: false });
+    expect(reservation.price?.pins.rowHashes).toHaveLength(1);
+    expect(driver.reservation(reservation.id).price).toEqual(reservation.price);
+  });
+
+  test('tells the maximum that the caller has to send where it names none', () => {
+    const { candidates } = callOf('openai/gpt-4o').call as { readonly candidates: readonly object[] };
+    const { reservation } = granted(reserve({ kind: 'call', call: { candidates, inputTokens: 0 } }));
+    expect(reservation.price).toMatchObject({ outputTokensMax: 4_096, outputIsDefault: true });
+    expect(reservation.figures.heldMicros).toBe(40_960n);
+  });
+
+  test('is granted whole or not at all', () => {
+    driver.hold('t', 97_000);
+    expect(refused(reserve())).toMatchObject({
+      reason: 'CAPACITY_HELD',
+      requestedMicros: 3_500n,
+      availableMicros: 3_000n,
+    });
+  });
+
+  test('without a price is refused with the model, and may be tried again once there is one', () => {
+    const refusal = refused(reserve(callOf('openai/gpt-99'), { key: 'k' }));
+    expect(refusal).toMatchObject({
+      reason: 'PRICE_UNKNOWN',
+      budget: 't',
+      unpriced: { provider: 'openai', model: 'gpt-99', moreCount: 0 },
+    });
+    expect(driver.journal.at(-1)).toMatchObject({ type: 'Refused', key: undefined });
+    driver.pricing = testPricing(() => testBook([testRow('openai/gpt-99', { input: 1_000_000n, output: 1_000_000n })]));
+    expect(granted(reserve(callOf('openai/gpt-99'), { key: 'k' })).reservation.figures.heldMicros).toBe(1_100n);
+  });
+
+  test('is judged for its price after what it looks like, and before money', () => {
+    const { make } = driver;
+    driver.run(make.create('t/a', { limits: 0, shape: { maxLeaseMs: 1_000 } }));
+    const lease = make.reserve('t/a', 0, { call: callOf('openai/gpt-99'), ttlMs: 2_000 });
+    expect(refused(driver.run(lease)).reason).toBe('MAX_LEASE_EXCEEDED');
+    const price = make.reserve('t/a', 0, { call: callOf('openai/gpt-99'), ttlMs: 1_000 });
+    expect(refused(driver.run(price)).reason).toBe('PRICE_UNKNOWN');
+    const money = make.reserve('t/a', 0, { call: callOf('openai/gpt-4o'), ttlMs: 1_000 });
+    expect(refused(driver.run(money)).reason).toBe('EXCEEDS_LIMIT');
+  });
+
+  test('of a free model costs nothing, also where nothing is left', () => {
+    driver.run(driver.make.settle(driver.hold('t', 100_000), 100_000));
+    expect(granted(reserve(callOf('local/free'))).reservation.figures.heldMicros).toBe(0n);
+  });
+
+  test('falls back to a cheaper model where its budget says so', () => {
+    const { make } = driver;
+    driver.run(make.create('d', { limits: 1_000, enforcement: { onExhaustion: 'degrade' } }));
+    driver = new KernelDriver('d');
+    driver.run(driver.make.create('d', { limits: 1_000, enforcement: { onExhaustion: 'degrade' } }));
+    const alternatives = [
+      { label: 'unknown', maxMicros: 0n, call: callOf('openai/gpt-99') },
+      { label: 'dearer', maxMicros: 0n, call: callOf('anthropic/claude-sonnet-4') },
+      { label: 'mini', maxMicros: 0n, call: callOf('openai/gpt-4o-mini') },
+    ];
+    const { reservation } = granted(
+      driver.run(driver.make.reserve('d', 0, { call: callOf('openai/gpt-4o'), alternatives })),
+    );
+    expect(reservation).toMatchObject({ alternative: 'mini', figures: { heldMicros: 210n } });
+    expect(
+      granted(driver.run(driver.make.settle(reservation.id, undefined, { usage: usageOf(1_000, 100) }))).reservation
+        .priced,
+    ).toMatchObject({
+      model: 'gpt-4o-mini',
+      micros: 210n,
+    });
+  });
+
+  test('waits with its price, and is granted at it', () => {
+    const own = driver.hold('t', 99_000);
+    expect(
+      driver.run(driver.make.reserve('t', 0, { call: callOf('openai/gpt-4o'), waitMs: 60_000, key: 'w' })).kind,
+    ).toBe('queued');
+    driver.pricing = testPricing(() =>
+      testBook([testRow('openai/gpt-4o', { input: 9_000_000n, output: 9_000_000n }, { addedMs: 1 })]),
+    );
+    driver.run(driver.make.release(own));
+    const entry = driver.journal.at(-1);
+    if (entry?.type !== 'Granted') throw new Error('nothing was granted');
+    expect(entry.reservation.figures.heldMicros).toBe(3_500n);
+    expect(entry.reservation.price?.outputTokensMax).toBe(100);
+  });
+});
+
+describe('an Extend by a model call', () => {
+  test('adds what the call can cost, and pins its rows beside the others', () => {
+    const { id } = granted(reserve()).reservation;
+    const { reservation } = granted(driver.run(driver.make.extend(id, 0, { call: callOf('openai/gpt-4o-mini') })));
+    expect(reservation.figures.heldMicros).toBe(3_710n);
+    expect(reservation.price).toMatchObject({ inputTokensMax: 2_000n });
+    expect(reservation.price?.pins.rowHashes).toHaveLength(2);
+    expect(driver.reservation(id).price).toEqual(reservation.price);
+  });
+
+  test('without a price changes nothing', () => {
+    const { id } = granted(reserve()).reservation;
+    const refusal = refused(driver.run(driver.make.extend(id, 0, { call: callOf('openai/gpt-99') })));
+    expect(refusal.reason).toBe('PRICE_UNKNOWN');
+    expect(driver.reservation(id).figures.heldMicros).toBe(3_500n);
+  });
+});
+
+describe('a settlement by usage', () => {
+  test('charges exactly what the pinned row says, whatever has been added since', () => {
+    const { id } = granted(reserve()).reservation;
+    driver.pricing = testPricing(() =>
+      testBook([testRow('openai/gpt-4o', { input: 9_000_000n, output: 9_000_000n }, { addedMs: 1 })]),
+    );
+    const { reservation } = granted(driver.run(driver.make.settle(id, undefined, { usage: usageOf(900, 50) })));
+    // 900 x 2.5 + 50 x 10.
+    expect(reservation.figures).toMatchObject({
+      state: 'SETTLED',
+      settledMicros: 2_750n,
+      releasedMicros: 750n,
+      estimated: false,
+    });
+    expect(reservation.priced).toMatchObject({ provider: 'openai', model: 'gpt-4o', source: 'row', micros: 2_750n });
+    expect(driver.journal.at(-1)).toMatchObject({ type: 'Settled', actualMicros: 2_750n, priced: { micros: 2_750n } });
+    expect(driver.reservation(id).priced).toEqual(reservation.priced);
+  });
+
+  test('in parts adds up', () => {
+    const { id } = granted(reserve()).reservation;
+    driver.run(driver.make.settle(id, undefined, { usage: usageOf(100, 10), keepOpen: true }));
+    const { reservation } = granted(driver.run(driver.make.settle(id, undefined, { usage: usageOf(100, 10) })));
+    expect(reservation.figures.settledMicros).toBe(700n);
+  });
+
+  test.each([
+    [
+      'contradicts itself',
+      usageOf(10, 10, {
+        reported: { kind: 'openai_chat', raw: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 9 } },
+      }),
+    ],
+    ['is no usage', usageOf(0, 0, { reported: { kind: 'openai_chat', raw: null } })],
+  ])('that %s is refused, the hold stays, and it may be settled as unknown', (_, usage) => {
+    const { id } = granted(reserve()).reservation;
+    const refusal = refused(driver.run(driver.make.settle(id, undefined, { usage, key: 'k' })));
+    expect(refusal).toMatchObject({ reason: 'USAGE_INVALID', reservationId: `t:${id}` });
+    expect(driver.reservation(id).figures).toMatchObject({ state: 'ACTIVE', heldMicros: 3_500n });
+    const { reservation } = granted(driver.run(driver.make.settle(id, undefined)));
+    expect(reservation.figures).toMatchObject({ settledMicros: 3_500n, estimated: true });
+  });
+
+  test('by a model that was not reserved for is refused', () => {
+    const { id } = granted(reserve()).reservation;
+    const usage = usageOf(10, 10, { served: { provider: 'anthropic', model: 'claude-sonnet-4' } });
+    expect(refused(driver.run(driver.make.settle(id, undefined, { usage }))).reason).toBe('PRICE_UNKNOWN');
+  });
+
+  test('of what was reserved by amount is refused', () => {
+    const id = driver.hold('t', 100);
+    expect(refused(driver.run(driver.make.settle(id, undefined, { usage: usageOf(1, 1) }))).reason).toBe(
+      'PRICE_UNKNOWN',
+    );
+  });
+});
