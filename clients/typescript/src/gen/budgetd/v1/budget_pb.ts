@@ -212,7 +212,9 @@ export type Budget = Message<"budgetd.v1.Budget"> & {
 
   /**
    * How large a part of what comes free goes to this budget, beside others of the same budget above, while requests of
-   * several of them wait: twice the weight, twice the part. Range 1 to 1,000,000. Default (0): 1.
+   * several of them wait: twice the weight, twice the part. Range 1 to 1,000,000. Default (0): 1. This, `floor_micros` and
+   * `share_percent` are for whoever may edit the budget above to say: FORBIDDEN for a caller limited to a subtree that
+   * begins with this budget.
    *
    * @generated from field: int32 weight = 27;
    */
