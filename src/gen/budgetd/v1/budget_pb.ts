@@ -468,11 +468,12 @@ export type UpdateBudgetRequest = Message<"budgetd.v1.UpdateBudgetRequest"> & {
 
   /**
    * Required: any of kind, owner, labels, uncapped, limits, rates, shape, on_expiry, overrun, child_template, enforcement,
-   * alert_at, weight, floor_micros, share_percent, and single fields of the shape and of the enforcement: "shape.max_active", "enforcement.mode". `limits`
-   * replaces the list: a limit is matched by its name, one that is left out is removed, and what is used in its window
-   * stays. `rates` replaces the list: a rate is matched by kind and `per` and keeps its level. `shape` and `enforcement`
-   * replace all of it: a field that is unset is taken away, or back to its default. `alert_at` that is unset goes back to
-   * its default; shares that were told of in this period are not told of again.
+   * alert_at, weight, floor_micros, share_percent, and single fields of the shape and of the enforcement:
+   * "shape.max_active", "enforcement.mode". `limits` replaces the list: a limit is matched by its name, one that is left
+   * out is removed, and what is used in its window stays. `rates` replaces the list: a rate is matched by kind and `per`
+   * and keeps its level. `shape` and `enforcement` replace all of it: a field that is unset is taken away, or back to its
+   * default. `alert_at` that is unset goes back to its default; shares that were told of in this period are not told of
+   * again. `share_percent` that is unset is taken away.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
