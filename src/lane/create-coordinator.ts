@@ -116,16 +116,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     },
     ...TIME,
   });
-  const keeper: PriceKeeper = new PriceKeeper({
-    ...options.prices,
-    store,
-    log,
-    nowMs: () => clock.nowMs(),
-    leaderAddress: () => writer.leaderAddress,
-    onFenced: (epoch) => writer.fenced(epoch),
-    onChange: () => noteServing(),
-    sleep,
-  });
+  const keeper: PriceKeeper = createKeeper(options, clock, writer, () => noteServing());
   const lane: Lane = new Lane({
     store,
     clock,
@@ -176,6 +167,24 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
       return stopped;
     },
   };
+}
+
+function createKeeper(
+  { prices, store, log }: CoordinatorOptions,
+  clock: Clock,
+  writer: Writer,
+  onChange: () => void,
+): PriceKeeper {
+  return new PriceKeeper({
+    ...prices,
+    store,
+    log,
+    nowMs: () => clock.nowMs(),
+    leaderAddress: () => writer.leaderAddress,
+    onFenced: (epoch) => writer.fenced(epoch),
+    onChange,
+    sleep,
+  });
 }
 
 function laneSettings(options: CoordinatorOptions, keeper: PriceKeeper) {

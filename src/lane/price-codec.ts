@@ -32,6 +32,10 @@ export interface PriceRecords extends PriceBookParts {
   readonly versions: readonly CatalogueVersion[];
 }
 
+// Words that a later program may have more of: what one of them means this one can't know.
+const ORIGINS: ReadonlySet<string> = new Set<PriceOrigin>(['operator', 'catalogue']);
+const MARKS: ReadonlySet<string> = new Set<PriceMark>(['priced', 'free', 'seat']);
+const FLAGS: ReadonlySet<string> = new Set<RowFlag>(['inherited', 'rounded']);
 const FORMS: ReadonlySet<string> = new Set<PriceAlias['form']>(['exact', 'dated', 'dated_compact']);
 
 /** Nothing. */
@@ -103,13 +107,17 @@ export function decodePrices(records: readonly StoredPrice[]): PriceRecords {
     switch (record.kind) {
       case 'row': {
         const row = rowOf(fields, record);
-        check(record, priceRowText(row), priceRowProblems(row).length === 0);
+        check(record, priceRowText(row), isKnown(row) && priceRowProblems(row).length === 0);
         rows.push({ ...row, hash: record.hash });
         break;
       }
       case 'alias': {
         const alias = aliasOf(fields, record);
-        check(record, aliasText(alias), FORMS.has(alias.form) && priceAliasProblems(alias).length === 0);
+        check(
+          record,
+          aliasText(alias),
+          ORIGINS.has(alias.origin) && FORMS.has(alias.form) && priceAliasProblems(alias).length === 0,
+        );
         aliases.push(alias);
         break;
       }
@@ -121,7 +129,7 @@ export function decodePrices(records: readonly StoredPrice[]): PriceRecords {
       }
       case 'retirement': {
         const end = retirementOf(fields, record);
-        check(record, retirementText(end));
+        check(record, retirementText(end), ORIGINS.has(end.origin));
         retirements.push(end);
         break;
       }
@@ -151,6 +159,10 @@ function fieldsOf({ kind, hash, body }: StoredPrice): readonly unknown[] {
 function check({ kind, hash, body }: StoredPrice, text: string, isValid = true): void {
   if (text === body && isValid && priceHash(body) === hash) return;
   throw new CorruptPriceError(`${kind} ${hash} does not say what this program wrote`);
+}
+
+function isKnown({ origin, mark, flags, unit }: PriceRow): boolean {
+  return ORIGINS.has(origin) && MARKS.has(mark) && unit === 'USD' && flags.every((flag) => FLAGS.has(flag));
 }
 
 function rowOf(fields: readonly unknown[], { kind, hash, addedBy, addedMs }: StoredPrice): PriceRow {
