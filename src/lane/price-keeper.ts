@@ -113,7 +113,9 @@ export class PriceKeeper implements Prices {
     return this.#refusal() ?? this.#snapshot;
   }
 
-  change<T>(make: (now: PriceSnapshot, nowMs: number) => PriceChange<T> | Refusal): Promise<T | Refusal> {
+  change<T, R extends { readonly kind: 'refusal' } = never>(
+    make: (now: PriceSnapshot, nowMs: number) => PriceChange<T> | R,
+  ): Promise<T | R | Refusal> {
     return this.#inTurn(async () => {
       const { epoch } = this;
       const refusal = this.#refusal();

@@ -51,7 +51,9 @@ export interface Prices {
    * is added. The answer comes once it is durable and in force here; also where nothing had to be added it comes only while this
    * process leads. Rejects only for a fault of the program.
    */
-  change<T>(make: (now: PriceSnapshot, nowMs: number) => PriceChange<T> | Refusal): Promise<T | Refusal>;
+  change<T, R extends { readonly kind: 'refusal' } = never>(
+    make: (now: PriceSnapshot, nowMs: number) => PriceChange<T> | R,
+  ): Promise<T | R | Refusal>;
   /** Output tokens of a choice where a call names no maximum. */
   readonly outputTokensDefault: number;
   status(): PricesStatus;
