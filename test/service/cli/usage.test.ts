@@ -48,7 +48,7 @@ describe('usage', () => {
     expect(commands).toEqual([
       ...['create', 'get', 'top-up', 'update', 'set-limit', 'suspend', 'resume', 'close'],
       ...['reserve', 'extend', 'renew', 'settle', 'release'],
-      ...['tree', 'top', 'reservations', 'watch', 'advise'],
+      ...['tree', 'top', 'reservations', 'queue', 'watch', 'advise'],
       ...['plan', 'apply', 'export', 'lint', 'status', 'verify', 'project', 'quarantine'],
     ]);
     for (const command of commands) {
