@@ -30,7 +30,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await rm(folder, { recursive: true });
-  await fake.stop();
+  fake.stop();
 });
 
 const run = (words: readonly string[]) => runCli(fake, words);
