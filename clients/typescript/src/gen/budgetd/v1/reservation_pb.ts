@@ -225,14 +225,15 @@ export type Reservation = Message<"budgetd.v1.Reservation"> & {
   waiting?: Waiting | undefined;
 
   /**
-   * What it was priced by and what that pays for; set where it was asked for, or extended, by a model call.
+   * What it was priced by and what that pays for; set where it was asked for, or extended, by a model call. In events of the
+   * grant or extension that it came with alone.
    *
    * @generated from field: budgetd.v1.CallPrice price = 28;
    */
   price?: CallPrice | undefined;
 
   /**
-   * What the usage that was reported last was charged at; unset where none was.
+   * What the usage that was reported last was charged at; unset where none was. In events of that settlement alone.
    *
    * @generated from field: budgetd.v1.PricedUsage priced = 29;
    */
