@@ -30,9 +30,10 @@ export default {
       '^src/pricing/',
       '^src/store/port\\.ts$',
     ]),
-    room('api', "The api imports gen, the kernel's types, the lane and the store's reads.", [
+    room('api', "The api imports gen, the kernel's types, pricing, the lane and the store's reads.", [
       '^src/gen/',
       '^src/kernel/',
+      '^src/pricing/',
       '^src/lane/',
       '^src/store/read[a-z-]*(\\.ts$|/)',
     ]),

@@ -10,6 +10,7 @@ import {
   type WindowDef,
 } from './budget.ts';
 import { ownWindowOf } from './child-share.ts';
+import { ANY_MODEL, modelsAfter } from './model-rules.ts';
 import type { BudgetPath } from './names.ts';
 import type { RateDef, RateInput } from './rate.ts';
 import { type Calendar, sameRule } from './window.ts';
@@ -44,6 +45,7 @@ export function newDef(fresh: NewBudget, terms: BudgetTerms, nowMs: number, cale
     floorMicros: terms.floorMicros,
     sharePercent: terms.sharePercent,
     childShares: [],
+    models: modelsAfter(ANY_MODEL, terms.models),
     childTemplate: terms.childTemplate,
     suspended: false,
     closed: false,

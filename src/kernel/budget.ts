@@ -1,6 +1,7 @@
 // What the kernel knows of a budget: its definition, which only edits change, and its counters, which only effects change.
 import type { AlertMark } from './alert-mark.ts';
 import type { Enforcement } from './enforcement.ts';
+import type { ModelRules } from './model-rules.ts';
 import type { BudgetPath } from './names.ts';
 import type { RateDef, RateInput, RateLevel } from './rate.ts';
 import type { RecentUse } from './recent-use.ts';
@@ -106,6 +107,8 @@ export interface BudgetTerms {
   readonly floorMicros: bigint;
   /** The most of every limit of the budget above that is used through this budget, in percent of the amount, 1 to 100; undefined: all. */
   readonly sharePercent: number | undefined;
+  /** Models that priced calls may name. */
+  readonly models: ModelRules;
   /** Terms of budgets right below that are made by their first granted Reserve. */
   readonly childTemplate: BudgetTerms | undefined;
 }
@@ -139,6 +142,7 @@ export interface BudgetDef {
   readonly sharePercent: number | undefined;
   /** Children with a floor or a share that are not closed, those that had one first in front. */
   readonly childShares: readonly ChildShare[];
+  readonly models: ModelRules;
   readonly childTemplate: BudgetTerms | undefined;
   readonly suspended: boolean;
   readonly closed: boolean;

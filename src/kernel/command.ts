@@ -2,6 +2,7 @@
 // build them; only the kernel decides on them.
 import type { BudgetTerms, Labels, LimitInput, OnExpiry, OverrunPolicy, Shape } from './budget.ts';
 import type { Enforcement, Priority } from './enforcement.ts';
+import type { ModelRules } from './model-rules.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
 import type { CallToPrice, PriceRecord, UsageToPrice } from './price.ts';
 import type { RateInput } from './rate.ts';
@@ -135,6 +136,8 @@ export interface UpdateBudget extends CommandBase {
   readonly weight: number | undefined;
   readonly floorMicros: bigint | undefined;
   readonly sharePercent: { readonly to: number | undefined } | undefined;
+  /** Rules that change; one that is there and undefined is taken away. */
+  readonly models: Partial<ModelRules>;
   readonly childTemplate: { readonly to: BudgetTerms | undefined } | undefined;
   /** What windows that this edit brings have to start from; the lane reads it where `editNeeds` asks for it. */
   readonly history: EditHistory | undefined;

@@ -8,6 +8,7 @@ import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from
 import { editNeeds, fitsEdit } from './edit-history.ts';
 import type { BudgetChange, RateMove } from './entry.ts';
 import { invariant } from './invariant.ts';
+import { modelsAfter } from './model-rules.ts';
 import { MICROS_MAX, minMicros } from './money.ts';
 import { parentOf } from './names.ts';
 import { levelAt } from './rate.ts';
@@ -102,6 +103,7 @@ export function decideUpdate(state: TreeState, command: UpdateBudget, context: D
     weight: command.weight ?? before.weight,
     floorMicros,
     sharePercent,
+    models: modelsAfter(before.models, command.models),
     childTemplate,
     revision: before.revision + 1,
     updateMs: context.nowMs,

@@ -5,7 +5,7 @@ import type { Reserve } from './command.ts';
 import { type Asked, type Behind, behindOf, NOT_BEHIND, takenMicros } from './contention.ts';
 import { openingCounters, sharesEdit } from './decide-shares.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse, revisionsOf } from './decision.ts';
-import { asEnforced, binds, isSpecial } from './enforcement.ts';
+import { asEnforced, binds, hasShadow, isSpecial } from './enforcement.ts';
 import { enqueued, queueFullRefusal, waits } from './enqueue.ts';
 import type { BudgetChange, Entry } from './entry.ts';
 import {
@@ -140,7 +140,7 @@ function admit(asked: AskedCharge, behind: Behind, command: PricedReserve, conte
     grantedMicros: least(grantable(command.maxMicros, admittedMicros, counterRoom), largestMicros(judging)),
     binding,
     rates: asked.allRates,
-    shadow: judging === budgets ? undefined : shadowOf(standing, command, context),
+    shadow: hasShadow(budgets) ? shadowOf(standing, command, context) : undefined,
     alternative: '',
   };
 }

@@ -251,6 +251,8 @@ function overrunRefusal(
   const rooms = limitRooms(charge, context.nowMs).filter(({ budget }) => binds(budget));
   const coverable = (room: LimitRoom): bigint => atLeastZero(coverableMicros(room));
   const failing = rooms.filter((room) => coverable(room) < pastHoldMicros);
+  // What only budgets that watch do not cover is no reason to refuse: they stop nobody.
+  if (failing.length === 0) return undefined;
   const why = `the cost passes the hold by more than is available, and ${rejecting.def.path} takes no overrun`;
   const refusal = refusalOf('OVERRUN_REJECTED', why, leastBy(failing, coverable), failing, ask);
   return withRetry(

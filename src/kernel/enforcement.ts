@@ -80,6 +80,11 @@ export function isSpecial(budgets: readonly Sharing[]): boolean {
   return false;
 }
 
+/** Whether any budget lets more pass than it says, so that there is something to tell beside a grant. */
+export function hasShadow(budgets: readonly Enforcing[]): boolean {
+  return budgets.some(({ def }) => def.enforcement.mode !== 'enforce');
+}
+
 /** The same budgets with every mode set to enforce: what enforcement would have said is asked of these. */
 export function asEnforced<Budget extends Enforcing>(budgets: readonly Budget[]): Budget[] {
   return budgets.map((budget) =>

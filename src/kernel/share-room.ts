@@ -43,27 +43,29 @@ export function shareUses(
   nowMs: number,
 ): ShareUse[] {
   const { windows, childShares } = budget.def;
-  const apart = windowsApart(windows, windowNo).filter(({ firstPeriodMs }) => periodMs >= firstPeriodMs);
-  if (apart.length === 0) return [];
+  const apart = windowsApart(windows, windowNo);
   const counters = new Map<number, Counter>();
   for (const counter of budget.counters) if (counter.periodMs === periodMs) counters.set(counter.windowNo, counter);
-  return childShares.flatMap((share): ShareUse[] => {
-    const window = apart.find(({ childNo }) => childNo === share.childNo);
-    if (window === undefined) return [];
+  const uses: ShareUse[] = [];
+  for (const share of childShares) {
+    const window = apart.get(share.childNo);
+    if (window === undefined || periodMs < window.firstPeriodMs) continue;
     const counter = counters.get(window.no);
     const { rule } = window;
     const { settledMicros = 0n, overrunMicros = 0n } =
       rule.kind === 'rolling' ? rollingSpend(budget.steps, window.no, rule, nowMs) : (counter ?? {});
     const spentMicros = settledMicros + overrunMicros;
     const heldMicros = counter?.heldMicros ?? 0n;
-    return [{ share, isOwn: isOn(share.childNo), windowNo: window.no, heldMicros, spentMicros }];
-  });
+    uses.push({ share, isOwn: isOn(share.childNo), windowNo: window.no, heldMicros, spentMicros });
+  }
+  return uses;
 }
 
 // Every decision asks. A window keeps its number and its rule for ever.
-const known = new WeakMap<readonly WindowDef[], Map<number, readonly WindowDef[]>>();
+const known = new WeakMap<readonly WindowDef[], Map<number, ReadonlyMap<number, WindowDef>>>();
 
-function windowsApart(windows: readonly WindowDef[], windowNo: number): readonly WindowDef[] {
+/** The windows that count children apart by the rule of one that counts everything, by child. */
+function windowsApart(windows: readonly WindowDef[], windowNo: number): ReadonlyMap<number, WindowDef> {
   let byNo = known.get(windows);
   if (byNo === undefined) {
     byNo = new Map();
@@ -72,7 +74,12 @@ function windowsApart(windows: readonly WindowDef[], windowNo: number): readonly
   let apart = byNo.get(windowNo);
   if (apart === undefined) {
     const rule = windows.find(({ no }) => no === windowNo)?.rule;
-    apart = windows.filter((each) => each.childNo !== undefined && rule !== undefined && sameRule(each.rule, rule));
+    const found = new Map<number, WindowDef>();
+    for (const window of windows) {
+      if (window.childNo !== undefined && rule !== undefined && sameRule(window.rule, rule))
+        found.set(window.childNo, window);
+    }
+    apart = found;
     byNo.set(windowNo, apart);
   }
   return apart;

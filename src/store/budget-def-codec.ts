@@ -17,6 +17,7 @@ import {
 } from './budget-terms-codec.ts';
 import { alertAtOf, enforcementMembers, enforcementOf } from './enforcement-codec.ts';
 import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
+import { modelsMember, modelsOf } from './model-rules-codec.ts';
 import { ruleFields, ruleOf } from './window-codec.ts';
 
 /** A definition as JSON text. */
@@ -29,7 +30,7 @@ export function budgetDefText(def: BudgetDef): string {
     `"limitNoMax":${def.limitNoMax},"windowNoMax":${def.windowNoMax},` +
     `${rates.length === 0 ? '' : `"rates":[${rates.join(',')}],`}"rateNoMax":${def.rateNoMax}${shapeMember(def.shape)},` +
     `"onExpiry":"${def.onExpiry}","overrun":"${def.overrun}"${enforcementMembers(def.enforcement, def.alertAt)}` +
-    `${sharesMembers(def)}${childSharesMember(def)}${templateMember(def.childTemplate)},` +
+    `${sharesMembers(def)}${childSharesMember(def)}${modelsMember(def.models)}${templateMember(def.childTemplate)},` +
     `"suspended":${def.suspended},"closed":${def.closed},"revision":${def.revision},` +
     `"createMs":${def.createMs},"updateMs":${def.updateMs}}`
   );
@@ -62,6 +63,7 @@ export function budgetDefOf(value: unknown): BudgetDef {
     alertAt: alertAtOf(def['alertAt']),
     ...sharesOf(def),
     childShares: listOf(def['childShares']).map(childShareOf),
+    models: modelsOf(def['models']),
     childTemplate: templateOf(def['childTemplate']),
     suspended: def['suspended'] === true,
     closed: def['closed'] === true,

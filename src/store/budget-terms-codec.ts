@@ -11,6 +11,7 @@ import {
 import type { RateInput, RateKind } from '../kernel/rate.ts';
 import { alertAtOf, enforcementMembers, enforcementOf } from './enforcement-codec.ts';
 import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
+import { modelsMember, modelsOf } from './model-rules-codec.ts';
 import { CorruptJournalError } from './port.ts';
 import { ruleFields, ruleOf } from './window-codec.ts';
 
@@ -30,7 +31,7 @@ function termsText(terms: BudgetTerms): string {
     `{"kind":${quote(terms.budgetKind)},"uncapped":${terms.uncapped},"limits":[${limits.join(',')}]` +
     `${rates.length === 0 ? '' : `,"rates":[${rates.join(',')}]`}${shapeMember(terms.shape)},` +
     `"onExpiry":"${terms.onExpiry}","overrun":"${terms.overrun}"` +
-    `${enforcementMembers(terms.enforcement, terms.alertAt)}${sharesMembers(terms)}${templateMember(terms.childTemplate)}}`
+    `${enforcementMembers(terms.enforcement, terms.alertAt)}${sharesMembers(terms)}${modelsMember(terms.models)}${templateMember(terms.childTemplate)}}`
   );
 }
 
@@ -47,6 +48,7 @@ function termsOf(value: unknown): BudgetTerms {
     enforcement: enforcementOf(terms['enforcement']),
     alertAt: alertAtOf(terms['alertAt']),
     ...sharesOf(terms),
+    models: modelsOf(terms['models']),
     childTemplate: templateOf(terms['childTemplate']),
   };
 }

@@ -6,7 +6,7 @@ import { parseScenarios } from './runner/parse-scenarios.ts';
 import { playScenario } from './runner/play-scenario.ts';
 import { formatResult } from './runner/report.ts';
 
-const CASE_FILES = ['core.yaml', 'windows-and-shapes.yaml', 'modes-and-alerts.yaml', 'shares.yaml'];
+const CASE_FILES = ['core.yaml', 'windows-and-shapes.yaml', 'modes-and-alerts.yaml', 'shares.yaml', 'waiting.yaml'];
 // A scenario takes about a second; one with a restart waits for the dead writer's lease, and all wait for their turn.
 const SCENARIO_TIMEOUT_MS = 60_000;
 

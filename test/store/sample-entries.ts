@@ -16,6 +16,7 @@ import type {
   Renewed,
   Settled,
 } from '../../src/kernel/entry.ts';
+import { ANY_MODEL } from '../../src/kernel/model-rules.ts';
 import type { BudgetPath, ReservationId, TreeId } from '../../src/kernel/names.ts';
 import type { Queued, ReservationFigures } from '../../src/kernel/reservation.ts';
 import { GENESIS_HASH, type Head, type Store, type TreeAppend } from '../../src/store/port.ts';
@@ -89,6 +90,7 @@ export function definition(
     floorMicros: 0n,
     sharePercent: undefined,
     childShares: [],
+    models: ANY_MODEL,
     childTemplate: undefined,
     suspended: false,
     closed: false,

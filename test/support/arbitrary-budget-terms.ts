@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { windowName } from '../../src/api/validate/window-name.ts';
 import type { BudgetTerms, LimitInput, Shape } from '../../src/kernel/budget.ts';
 import type { Enforcement } from '../../src/kernel/enforcement.ts';
+import type { ModelRules } from '../../src/kernel/model-rules.ts';
 import { MICROS_MAX } from '../../src/kernel/money.ts';
 import type { RateInput } from '../../src/kernel/rate.ts';
 import { rollingRule, type WindowRule } from '../../src/kernel/window.ts';
@@ -72,6 +73,12 @@ const alertAt = fc
   .uniqueArray(fc.integer({ min: 1, max: 1_000 }), { maxLength: 8 })
   .map((percents) => percents.sort((a, b) => a - b));
 
+const model = fc.stringMatching(/^[a-z0-9][a-z0-9._-]{0,8}\/[!-~]{1,20}$/);
+const models: fc.Arbitrary<ModelRules> = fc.record({
+  allowed: optional(fc.uniqueArray(model, { maxLength: 5 })),
+  maxTier: optional(fc.constantFrom('flex', 'standard', 'priority')),
+});
+
 /** Terms with templates nested `depth` deep at the most, themselves included. */
 export function termsTo(depth: number): fc.Arbitrary<BudgetTerms> {
   return fc.record({
@@ -87,6 +94,7 @@ export function termsTo(depth: number): fc.Arbitrary<BudgetTerms> {
     weight: fc.integer({ min: 1, max: 1_000_000 }),
     floorMicros: micros,
     sharePercent: optional(fc.integer({ min: 1, max: 100 })),
+    models,
     childTemplate: depth === 1 ? fc.constant(undefined) : optional(termsTo(depth - 1)),
   });
 }

@@ -35,6 +35,7 @@ import type {
   Revisions,
   Settled,
 } from '../../src/kernel/entry.ts';
+import { ANY_MODEL, type ModelRules } from '../../src/kernel/model-rules.ts';
 import type { RateDef, RateInput } from '../../src/kernel/rate.ts';
 import type { Refusal } from '../../src/kernel/refusal.ts';
 import type { WindowRule } from '../../src/kernel/window.ts';
@@ -180,12 +181,17 @@ const enforcement: fc.Arbitrary<Enforcement> = fc.oneof(
     kept: fc.array(fc.record({ priority, micros }), { maxLength: 3 }),
   }),
 );
+const models: fc.Arbitrary<ModelRules> = fc.oneof(
+  fc.constant(ANY_MODEL),
+  fc.record({ allowed: fc.array(text, { maxLength: 3 }), maxTier: fc.constantFrom('flex', 'priority', undefined) }),
+);
 const policies = {
   enforcement,
   alertAt: fc.array(fc.integer({ min: 1, max: 1_000 }), { maxLength: 3 }),
   weight: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 1_000_000 })),
   floorMicros: fc.oneof(fc.constant(0n), micros),
   sharePercent: fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined }),
+  models,
   onExpiry: fc.constantFrom('release' as const, 'charge' as const, 'charge_started' as const),
   overrun: fc.constantFrom('record' as const, 'reject' as const),
 };

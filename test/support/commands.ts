@@ -11,6 +11,7 @@ import {
 } from '../../src/kernel/budget.ts';
 import type * as kernel from '../../src/kernel/command.ts';
 import { ENFORCED, type Enforcement, type Priority } from '../../src/kernel/enforcement.ts';
+import { ANY_MODEL, type ModelRules } from '../../src/kernel/model-rules.ts';
 import type { BudgetPath, ReservationId, TreeId } from '../../src/kernel/names.ts';
 import type { CallToPrice, UsageToPrice } from '../../src/kernel/price.ts';
 import type { RateInput } from '../../src/kernel/rate.ts';
@@ -75,6 +76,7 @@ interface BudgetOptions extends Keyed {
   readonly weight?: number;
   readonly floor?: Micros;
   readonly share?: number;
+  readonly models?: Partial<ModelRules>;
   readonly template?: BudgetTerms;
   readonly unit?: string;
   readonly budgetKind?: string;
@@ -240,6 +242,7 @@ export class Commands {
       weight: options.weight ?? 1,
       floorMicros: BigInt(options.floor ?? 0),
       sharePercent: options.share,
+      models: { ...ANY_MODEL, ...options.models },
       childTemplate: options.template,
     };
   }
@@ -253,7 +256,8 @@ export class Commands {
       floorMicros: options.floor === undefined ? undefined : BigInt(options.floor),
       sharePercent: options.share,
     };
-    const policy = { rates, shape, overrun, enforcement, alertAt, ...shares, childTemplate: template };
+    const { models = {} } = options;
+    const policy = { rates, shape, overrun, enforcement, alertAt, ...shares, models, childTemplate: template };
     const fields = fieldsOf({ inputs, uncapped, onExpiry, budgetKind, owner, revision, replaceLabels, ...policy });
     return {
       ...this.#base('UpdateBudget', budget, options, fields),

@@ -5,6 +5,7 @@ import { EMPTY_LIFETIME, NO_SHAPE } from '../../src/kernel/budget.ts';
 import type { Command, Renew, Reserve } from '../../src/kernel/command.ts';
 import { ENFORCED } from '../../src/kernel/enforcement.ts';
 import type { Entry } from '../../src/kernel/entry.ts';
+import { ANY_MODEL } from '../../src/kernel/model-rules.ts';
 import { type BudgetPath, parsePath, type ReservationId, type TreeId, treeOf } from '../../src/kernel/names.ts';
 import type { Refusal } from '../../src/kernel/refusal.ts';
 import type { Queued, Reservation, ReservationFigures } from '../../src/kernel/reservation.ts';
@@ -133,6 +134,7 @@ export function budgetShown(budget: BudgetPath, changes: Partial<BudgetAnswer> =
       floorMicros: 0n,
       sharePercent: undefined,
       childShares: [],
+      models: ANY_MODEL,
       childTemplate: undefined,
       suspended: false,
       closed: false,

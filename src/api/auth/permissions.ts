@@ -2,7 +2,14 @@
 // that is elsewhere and for one that does not exist the answer is the same.
 import type { Answer } from '../../kernel/answer.ts';
 import type { Command, CommandKind } from '../../kernel/command.ts';
-import { type BudgetPath, publicReservationId, type ReservationId, type TreeId, treeOf } from '../../kernel/names.ts';
+import {
+  type BudgetPath,
+  parentOf,
+  publicReservationId,
+  type ReservationId,
+  type TreeId,
+  treeOf,
+} from '../../kernel/names.ts';
 import { type ApiRefusal, forbidden } from '../api-refusal.ts';
 import type { Actor, Role } from './actor.ts';
 
@@ -52,9 +59,21 @@ export function seesBudget(actor: Actor, path: BudgetPath | undefined): boolean 
 
 // A Reserve charges every budget that it names, so its caller needs the same right to each.
 function judgePaths(actor: Actor, command: Extract<Command, { readonly budget: BudgetPath }>): ApiRefusal | undefined {
-  const named = command.kind === 'Reserve' ? [command.budget, ...command.also] : [command.budget];
+  const named = [command.budget, ...(command.kind === 'Reserve' ? command.also : aboveOf(command))];
   const outside = named.find((path) => !seesBudget(actor, path));
   return outside === undefined ? undefined : forbidden(outside);
+}
+
+// What a budget has of the one above for itself its siblings do not have: it is for whoever steers that one to say.
+function aboveOf(command: Command): BudgetPath[] {
+  if (command.kind !== 'CreateBudget' && command.kind !== 'UpdateBudget') return [];
+  const { floorMicros, sharePercent, weight } = command;
+  const isStated =
+    command.kind === 'CreateBudget'
+      ? floorMicros !== 0n || sharePercent !== undefined || weight !== 1
+      : floorMicros !== undefined || sharePercent !== undefined || weight !== undefined;
+  const above = isStated ? parentOf(command.budget) : undefined;
+  return above === undefined ? [] : [above];
 }
 
 /** Whether the actor sees all or some of this tree. */

@@ -12,6 +12,7 @@ import {
   EXPIRIES,
   enforcementMessage,
   limitMessage,
+  modelsMessage,
   OVERRUNS,
   RATE_KINDS,
   rateMessage,
@@ -90,6 +91,7 @@ export function definitionMessage(def: BudgetDef): Budget {
     weight: def.weight,
     floorMicros: def.floorMicros,
     sharePercent: def.sharePercent,
+    models: modelsMessage(def.models),
   };
 }
 

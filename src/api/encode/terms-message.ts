@@ -5,11 +5,13 @@ import {
   type BudgetTemplate,
   type Enforcement,
   Mode,
+  type ModelRules,
   OnExhaustion,
   OverrunPolicy,
   Priority,
   type Rate,
   RateKind,
+  ServiceTierClass,
   type Shape,
 } from '../../gen/budgetd/v1/terms_pb.ts';
 import type {
@@ -25,6 +27,7 @@ import type {
   OnExhaustion as KernelOnExhaustion,
   Priority as KernelPriority,
 } from '../../kernel/enforcement.ts';
+import type { ModelRules as KernelModelRules, ModelTier } from '../../kernel/model-rules.ts';
 import type { RateKind as KernelRateKind, RateInput } from '../../kernel/rate.ts';
 import type { CalendarUnit as KernelUnit, WindowRule } from '../../kernel/window.ts';
 import { durationFromMs, timestampFromMs } from './time.ts';
@@ -68,6 +71,12 @@ export const PRIORITIES: Readonly<Record<KernelPriority, Priority>> = {
 const EXHAUSTIONS: Readonly<Record<KernelOnExhaustion, OnExhaustion>> = {
   block: OnExhaustion.BLOCK,
   degrade: OnExhaustion.DEGRADE,
+};
+
+const TIER_CLASSES: Readonly<Record<ModelTier, ServiceTierClass>> = {
+  flex: ServiceTierClass.FLEX,
+  standard: ServiceTierClass.STANDARD,
+  priority: ServiceTierClass.PRIORITY,
 };
 
 const UNITS: Readonly<Record<KernelUnit, CalendarUnit>> = {
@@ -159,6 +168,16 @@ export function alertAtMessage(percents: readonly number[]): AlertAt {
   return { $typeName: 'budgetd.v1.AlertAt', percent: [...percents] };
 }
 
+/** Which models calls may name; unset where every one in every tier. */
+export function modelsMessage({ allowed, maxTier }: KernelModelRules): ModelRules | undefined {
+  if (allowed === undefined && maxTier === undefined) return undefined;
+  return {
+    $typeName: 'budgetd.v1.ModelRules',
+    allowedModels: allowed && { $typeName: 'budgetd.v1.AllowedModels', models: [...allowed] },
+    maxTier: maxTier === undefined ? ServiceTierClass.UNSPECIFIED : TIER_CLASSES[maxTier],
+  };
+}
+
 /** A template with those inside it. */
 export function templateMessage(terms: BudgetTerms): BudgetTemplate {
   return {
@@ -175,6 +194,7 @@ export function templateMessage(terms: BudgetTerms): BudgetTemplate {
     weight: terms.weight,
     floorMicros: terms.floorMicros,
     sharePercent: terms.sharePercent,
+    models: modelsMessage(terms.models),
     childTemplate: terms.childTemplate && templateMessage(terms.childTemplate),
   };
 }

@@ -20,6 +20,7 @@ import { checkEnforcementFields, ENFORCEMENT_FIELDS } from './enforcement.ts';
 import { checkOnExpiry, checkOverrun } from './enums.ts';
 import { checkLabels } from './labels.ts';
 import { checkLimitName, checkLimits } from './limits.ts';
+import { checkModelsFields, MODELS_FIELDS } from './models.ts';
 import { checkKey, checkMicros, checkPath, checkText, type Problems } from './problems.ts';
 import { checkRates } from './rates.ts';
 import { checkShapeFields, SHAPE_FIELDS } from './shape.ts';
@@ -110,6 +111,7 @@ function maskedFields(problems: Problems, stated: Budget, mask: ReadonlySet<stri
     sharePercent: has('share_percent')
       ? { to: checkSharePercent(problems, 'budget.share_percent', stated.sharePercent) }
       : undefined,
+    models: checkModelsFields(problems, 'budget.models', stated.models, masked(mask, 'models', MODELS_FIELDS)),
     childTemplate: has('child_template')
       ? { to: checkTemplate(problems, 'budget.child_template', stated.childTemplate) }
       : undefined,
@@ -139,6 +141,8 @@ const MASKABLE: ReadonlySet<string> = new Set([
   'weight',
   'floor_micros',
   'share_percent',
+  'models',
+  ...MODELS_FIELDS.map((name) => `models.${name}`),
 ]);
 
 function checkMask(problems: Problems, paths: readonly string[]): ReadonlySet<string> {

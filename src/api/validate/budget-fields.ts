@@ -4,6 +4,7 @@ import { frameText, frameValue } from '../command-key.ts';
 import { frameAlertAt } from './alert-at.ts';
 import { frameEnforcement } from './enforcement.ts';
 import { frameLimits } from './limits.ts';
+import { frameModels } from './models.ts';
 import type { Problems } from './problems.ts';
 import { frameRates } from './rates.ts';
 import { frameShape } from './shape.ts';
@@ -56,6 +57,7 @@ export function frameBudget(budget: Budget): string {
     frameEnforcement(budget.enforcement) +
     frameAlertAt(budget.alertAt) +
     frameShares(budget) +
+    frameModels(budget.models) +
     frameTemplate(budget.childTemplate)
   );
 }

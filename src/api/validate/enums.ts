@@ -8,9 +8,11 @@ import {
   OverrunPolicy as OverrunValue,
   Priority as PriorityValue,
   RateKind as RateKindValue,
+  ServiceTierClass as TierClassValue,
 } from '../../gen/budgetd/v1/terms_pb.ts';
 import type { OnExpiry, OverrunPolicy } from '../../kernel/budget.ts';
 import type { Mode, OnExhaustion, Priority } from '../../kernel/enforcement.ts';
+import type { ModelTier } from '../../kernel/model-rules.ts';
 import type { RateKind } from '../../kernel/rate.ts';
 import type { Outcome, ReservationState } from '../../kernel/reservation.ts';
 import type { CalendarUnit } from '../../kernel/window.ts';
@@ -63,6 +65,12 @@ const PRIORITIES: ReadonlyMap<number, Priority> = new Map([
   [PriorityValue.NORMAL, 'normal'],
   [PriorityValue.INTERACTIVE, 'interactive'],
   [PriorityValue.CRITICAL, 'critical'],
+]);
+
+const TIER_CLASSES: ReadonlyMap<number, ModelTier> = new Map([
+  [TierClassValue.FLEX, 'flex'],
+  [TierClassValue.STANDARD, 'standard'],
+  [TierClassValue.PRIORITY, 'priority'],
 ]);
 
 const STATES: ReadonlyMap<number, ReservationState> = new Map([
@@ -129,6 +137,11 @@ export function checkPriority(problems: Problems, field: string, value: number):
 /** A class of urgency, which must be said. */
 export function checkSaidPriority(problems: Problems, field: string, value: number): Priority | undefined {
   return checkSaid(problems, field, value, PRIORITIES);
+}
+
+/** The dearest tier; undefined: every tier. */
+export function checkTierClass(problems: Problems, field: string, value: number): ModelTier | undefined {
+  return checkEnum(problems, field, value, TIER_CLASSES);
 }
 
 /** A state to list; undefined: any. */

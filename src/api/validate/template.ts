@@ -8,6 +8,7 @@ import { checkAlertAt, frameAlertAt } from './alert-at.ts';
 import { checkEnforcement, frameEnforcement } from './enforcement.ts';
 import { checkOnExpiry, checkOverrun } from './enums.ts';
 import { checkLimits, frameLimits } from './limits.ts';
+import { checkModels, frameModels } from './models.ts';
 import { checkMicros, type Problems } from './problems.ts';
 import { checkRates, frameRates } from './rates.ts';
 import { checkShape, frameShape } from './shape.ts';
@@ -53,6 +54,7 @@ function termsAt(problems: Problems, prefix: string, stated: Budget | BudgetTemp
     weight: checkWeight(problems, `${prefix}weight`, stated.weight),
     floorMicros: checkMicros(problems, `${prefix}floor_micros`, stated.floorMicros),
     sharePercent: checkSharePercent(problems, `${prefix}share_percent`, stated.sharePercent),
+    models: checkModels(problems, `${prefix}models`, stated.models),
     childTemplate: templateAt(problems, `${prefix}child_template`, stated.childTemplate, nesting + 1),
   };
 }
@@ -83,6 +85,7 @@ export function frameTemplate(template: BudgetTemplate | undefined): string {
     frameEnforcement(template.enforcement) +
     frameAlertAt(template.alertAt) +
     frameShares(template) +
+    frameModels(template.models) +
     frameTemplate(template.childTemplate);
   return frameText('template', `${framed}.`);
 }

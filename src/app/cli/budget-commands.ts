@@ -21,6 +21,7 @@ import {
 } from './enforcement.ts';
 import { formatInstant } from './instant.ts';
 import { limitName } from './limit-name.ts';
+import { addModelOptions, type ModelOptions, modelFields } from './models.ts';
 import {
   amountArgument,
   amountOf,
@@ -45,7 +46,7 @@ interface TypedLimit {
   readonly window: WindowInit | undefined;
 }
 
-interface CreateOptions extends BoundOptions, EnforcementOptions, ShareOptions {
+interface CreateOptions extends BoundOptions, EnforcementOptions, ShareOptions, ModelOptions {
   readonly limit?: readonly TypedLimit[];
   readonly uncapped?: boolean;
   readonly kind?: string;
@@ -103,7 +104,7 @@ function addCreate(program: Command, context: CommandContext): void {
     .addOption(labelOption())
     .option('--unit <unit>', 'unit of a new tree (default: that of the limits, else USD)')
     .addOption(onExpiryOption());
-  addShareOptions(addEnforcementOptions(addBoundOptions(command)))
+  addModelOptions(addShareOptions(addEnforcementOptions(addBoundOptions(command))))
     .addOption(keyOption())
     .action((path: string, options: CreateOptions) =>
       withSession(context, command, (session) => create(session, path, options)),
@@ -114,6 +115,7 @@ function addCreate(program: Command, context: CommandContext): void {
     'create acme/triage --limit 50 --limit 5/rolling:1h --rate "60 requests/1m" --max-active 10 --kind agent',
     'create acme/launch --limit 200/range:2026-03-01..2026-04-01 --max-reservation 2 --overrun reject',
     'create acme/support --limit 50 --floor 20 --share 60% --weight 2',
+    'create acme/drafts --limit 20 --models openai/gpt-4o-mini,google/gemini-2.5-flash --max-tier standard',
     'create acme/pilot --limit 100 --mode warn --keep critical=20 --alert-at 50,80,100',
     `create acme/chat --child-template '{"kind": "run", "limits": [{"amountMicros": "2000000"}]}' --max-children 100`,
   );
@@ -147,6 +149,7 @@ async function create(session: Session, path: string, options: CreateOptions): P
       ...boundFields(options).fields,
       ...enforcementFields(options).fields,
       ...shareFields(options).fields,
+      ...modelFields(options).fields,
       onExpiry: options.onExpiry === undefined ? OnExpiry.UNSPECIFIED : ON_EXPIRY[options.onExpiry],
     },
     idempotencyKey: key,

@@ -9,6 +9,7 @@ import { drawTree, unitOf } from './draw-tree.ts';
 import { enforcementFacts } from './enforcement.ts';
 import { drawFacts, type Fact, formatLabels } from './facts.ts';
 import { formatInstant } from './instant.ts';
+import { modelFacts } from './models.ts';
 import { formatRate, formatRates } from './rate.ts';
 import { flooredFacts, shareFacts } from './shares.ts';
 import { formatAvailability } from './show-availability.ts';
@@ -46,6 +47,7 @@ export function drawBudget(budget: Budget, terminal: Terminal): string {
       ['bounds', formatBounds(budget.shape, unit).join(', ')],
       ...enforcementFacts(budget, unit),
       ...shareFacts(budget, unit),
+      ...modelFacts(budget),
       ['template', budget.childTemplate && formatTemplate(budget.childTemplate, unit)],
       ...periodFacts(budget, unit),
       ['available', formatAvailability(budget.availability)],
@@ -93,8 +95,8 @@ function formatTemplate(template: BudgetTemplate, unit: string): string {
     ...formatBounds(shape, unit),
     ...(uncapped ? ['uncapped'] : []),
     ...(policy === undefined ? [] : [`overrun ${policy}`]),
-    ...[...enforcementFacts(template, unit), ...shareFacts(template, unit)].flatMap(([name, value]) =>
-      value ? [`${name} ${value}`] : [],
+    ...[...enforcementFacts(template, unit), ...shareFacts(template, unit), ...modelFacts(template)].flatMap(
+      ([name, value]) => (value ? [`${name} ${value}`] : []),
     ),
   ];
   const inner = childTemplate === undefined ? '' : ` > ${formatTemplate(childTemplate, unit)}`;

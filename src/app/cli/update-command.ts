@@ -11,6 +11,7 @@ import {
   enforcementAmounts,
   enforcementFields,
 } from './enforcement.ts';
+import { addModelOptions, type ModelOptions, modelFields } from './models.ts';
 import { checkUnits, keyOption, labelOption, ON_EXPIRY, onExpiryOption, withExample } from './options.ts';
 import { formatRate } from './rate.ts';
 import { type CommandContext, freshKey, type Session, withSession } from './session.ts';
@@ -18,7 +19,7 @@ import { addShareOptions, type ShareOptions, shareAmounts, shareFields } from '.
 import { drawBudget } from './show-budget.ts';
 import { UsageError } from './usage-error.ts';
 
-interface UpdateOptions extends BoundOptions, EnforcementOptions, ShareOptions {
+interface UpdateOptions extends BoundOptions, EnforcementOptions, ShareOptions, ModelOptions {
   readonly kind?: string;
   readonly owner?: string;
   readonly label?: Readonly<Record<string, string>>;
@@ -47,7 +48,7 @@ export function addUpdateCommand(program: Command, context: CommandContext): voi
     .option('--uncapped', 'it is meant to have no limit on itself or above')
     .option('--no-uncapped', 'it is not')
     .addOption(onExpiryOption());
-  addShareOptions(addEnforcementOptions(addBoundOptions(command)))
+  addModelOptions(addShareOptions(addEnforcementOptions(addBoundOptions(command))))
     .option('--etag <etag>', 'edit only what was read with this etag')
     .addOption(keyOption())
     .action((path: string, options: UpdateOptions) =>
@@ -60,6 +61,7 @@ export function addUpdateCommand(program: Command, context: CommandContext): voi
     'update acme/triage --max-lease 10m --close-after none --overrun record',
     'update acme/pilot --mode enforce --keep none --alert-at default',
     'update acme/support --floor 30 --share none',
+    'update acme/support --models any --max-tier standard',
     'update acme/chat --child-template run.json',
   );
 }
@@ -70,6 +72,7 @@ async function update(session: Session, path: string, options: UpdateOptions): P
   const bounds = boundFields(options);
   const enforcement = enforcementFields(options);
   const shares = shareFields(options);
+  const models = modelFields(options);
   const { kind, owner, uncapped, onExpiry, label, removeLabel } = options;
   const editsLabels = label !== undefined || removeLabel !== undefined;
   const paths = [
@@ -81,6 +84,7 @@ async function update(session: Session, path: string, options: UpdateOptions): P
     ...bounds.paths,
     ...enforcement.paths,
     ...shares.paths,
+    ...models.paths,
   ];
   if (paths.length === 0) throw new UsageError('say what to change (--help lists it)');
   const before = editsLabels || options.rate !== undefined ? await readBudget(session, path) : undefined;
@@ -91,6 +95,7 @@ async function update(session: Session, path: string, options: UpdateOptions): P
     ...bounds.fields,
     ...enforcement.fields,
     ...shares.fields,
+    ...models.fields,
     kind: kind ?? '',
     owner: owner ?? '',
     labels: editsLabels ? labelsAfter(before?.labels ?? {}, label ?? {}, removeLabel ?? []) : {},

@@ -144,6 +144,24 @@ describe('Permissions', () => {
     expect(asked).toEqual([]);
   });
 
+  it('lets nobody take from siblings of the budget that its subtree begins with', () => {
+    const { permissions } = permissionsOver(undefined);
+    const admin: Actor = { ...agent, role: 'admin' };
+    const nothing = { floorMicros: 0n, sharePercent: undefined, weight: 1 };
+    const create = (at: string, shares: object) =>
+      permissions.judge(admin, { ...command('CreateBudget', at), ...nothing, ...shares } as Command);
+    const update = (at: string, shares: object) =>
+      permissions.judge(admin, { ...command('UpdateBudget', at), ...shares } as Command);
+    expect([create('acme/a', {}), update('acme/a', {})]).toEqual([undefined, undefined]);
+    for (const shares of [{ floorMicros: 1n }, { sharePercent: 90 }, { weight: 2 }]) {
+      expect(create('acme/a', shares)).toMatchObject({ reason: 'FORBIDDEN', budget: 'acme' });
+      expect(update('acme/a', shares)).toMatchObject({ reason: 'FORBIDDEN', budget: 'acme' });
+      expect([create('acme/a/x', shares), update('acme/a/x', shares)]).toEqual([undefined, undefined]);
+    }
+    const whole: Actor = { ...admin, subtree: path('acme') };
+    expect(permissions.judge(whole, { ...command('UpdateBudget', 'acme'), weight: 2 } as Command)).toBeUndefined();
+  });
+
   it('answers the same for a reservation that is elsewhere and for one that does not exist', async () => {
     const elsewhere = await permissionsOver('acme/b').permissions.judge(agent, command('Settle', 'acme'));
     const nowhere = await permissionsOver(undefined).permissions.judge(agent, command('Settle', 'acme'));

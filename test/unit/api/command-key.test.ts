@@ -215,6 +215,12 @@ describe('other fingerprints', () => {
       print({ ...path, childTemplate: { floorMicros: 1n } }),
       print({ ...path, childTemplate: { sharePercent: 1 } }),
       print({ ...path, childTemplate: { weight: 1 } }),
+      print({ ...path, models: {} }),
+      print({ ...path, models: { maxTier: 1 } }),
+      print({ ...path, models: { allowedModels: {} } }),
+      print({ ...path, models: { allowedModels: { models: ['a/b'] } } }),
+      print({ ...path, models: { allowedModels: { models: ['a/b', 'c/d'] } } }),
+      print({ ...path, childTemplate: { models: {} } }),
     ];
     expect(new Set(prints).size).toBe(prints.length);
     expect(print({ ...path, labels: { a: 'b' } })).toBe(prints[0]);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NO_SHAPE } from '../../../src/kernel/budget.ts';
 import { ENFORCED } from '../../../src/kernel/enforcement.ts';
+import { ANY_MODEL } from '../../../src/kernel/model-rules.ts';
 import { budgetOf, KernelDriver, refused, START_MS } from '../../support/kernel-driver.ts';
 
 describe('CreateBudget', () => {
@@ -32,6 +33,7 @@ describe('CreateBudget', () => {
       floorMicros: 0n,
       sharePercent: undefined,
       childShares: [],
+      models: ANY_MODEL,
       childTemplate: undefined,
       suspended: false,
       closed: false,

@@ -61,6 +61,15 @@ describe('a mode', () => {
     expect(driver.balances('t')).toMatchObject({ settled: 10n, overrun: 40n });
   });
 
+  it('that watches has no settlement refused, also where a child takes no overrun', () => {
+    const driver = budget({ mode: 'observe' });
+    driver.run(driver.make.create('t/c', { limits: 200, overrun: 'reject' }));
+    driver.run(driver.make.settle(driver.hold('t', 100), 100));
+    const id = driver.hold('t/c', 10);
+    granted(driver.run(driver.make.settle(id, 20)));
+    expect(driver.balances('t/c')).toMatchObject({ settled: 0n, overrun: 20n });
+  });
+
   it('that watches lets rates, slots and sizes pass, and never suspension or closing', () => {
     const driver = new KernelDriver();
     const rates = [{ kind: 'requests', count: 1, perMs: 60_000, burst: 1 }] as const;

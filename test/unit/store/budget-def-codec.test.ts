@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { NO_SHAPE } from '../../../src/kernel/budget.ts';
 import { ENFORCED } from '../../../src/kernel/enforcement.ts';
+import { ANY_MODEL } from '../../../src/kernel/model-rules.ts';
 import { rollingRule } from '../../../src/kernel/window.ts';
 import { budgetDefOf, budgetDefText } from '../../../src/store/budget-def-codec.ts';
 import { CorruptJournalError } from '../../../src/store/port.ts';
@@ -27,6 +28,7 @@ const def = definition(1, 't', undefined, {
   floorMicros: 9n,
   sharePercent: 25,
   childShares: [{ childNo: 2, floorMicros: 4n, sharePercent: 60 }],
+  models: { allowed: ['openai/gpt-4o'], maxTier: 'standard' },
   childTemplate: {
     budgetKind: 'run',
     uncapped: false,
@@ -40,6 +42,7 @@ const def = definition(1, 't', undefined, {
     weight: 3,
     floorMicros: 1n,
     sharePercent: undefined,
+    models: { allowed: [], maxTier: undefined },
     childTemplate: undefined,
   },
 });
@@ -57,6 +60,7 @@ it('a plain definition leaves out what it does not have', () => {
     'weight',
     'floor',
     'hare',
+    'models',
   ]) {
     expect(text).not.toContain(name);
   }
@@ -64,6 +68,7 @@ it('a plain definition leaves out what it does not have', () => {
   expect(plain).toStrictEqual(definition(1, 't', undefined));
   // By identity: the usual case is known by it.
   expect(plain.enforcement).toBe(ENFORCED);
+  expect(plain.models).toBe(ANY_MODEL);
 });
 
 describe('a definition is refused where', () => {
@@ -81,6 +86,8 @@ describe('a definition is refused where', () => {
     ['a weight is no whole number', '"weight":7', '"weight":7.5'],
     ['a share of a child is no whole number', '"percent":60', '"percent":60.5'],
     ['a child is no number', '"childShares":[{"childNo":2', '"childShares":[{"childNo":"2"'],
+    ['a tier is unknown', '"maxTier":"standard"', '"maxTier":"gold"'],
+    ['a model is no text', '"allowed":["openai/gpt-4o"]', '"allowed":[4]'],
     ['a floor is no amount', '"floor":9', '"floor":"x"'],
     ['a share that is told of is no whole number', '"alertAt":[50,90]', '"alertAt":[50.5,90]'],
     ['a template has a window that is unknown', '"kind":"range"', '"kind":"ranges"'],

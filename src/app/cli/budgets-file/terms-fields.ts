@@ -4,14 +4,17 @@ import { create } from '@bufbuild/protobuf';
 import { windowName } from '../../../api/validate/window-name.ts';
 import { OnExpiry, WindowSchema } from '../../../gen/budgetd/v1/limit_pb.ts';
 import {
+  type AllowedModels,
   type BudgetTemplate,
   Mode,
   OnExhaustion,
   OverrunPolicy,
   type Priority,
+  ServiceTierClass,
 } from '../../../gen/budgetd/v1/terms_pb.ts';
 import { durationFromMs, durationToMs, parseDurationMs, writeDurationMs } from '../duration.ts';
 import { PRIORITIES } from '../enforcement.ts';
+import { TIER_CLASSES } from '../models.ts';
 import { ON_EXPIRY } from '../options.ts';
 import { formatRate, parseRate } from '../rate.ts';
 import { formatWindow, parseWindow } from '../window.ts';
@@ -116,6 +119,8 @@ export const TERMS_FIELDS: readonly TermsField[] = [
   field('weight', 'weight', readWhole, (weight: number) => (weight <= 1 ? undefined : BigInt(weight))),
   amount('floor', { zeroIsUnset: true }),
   whole('share_percent'),
+  field('models.allowed', 'models.allowed_models', readModels, writeModels),
+  word('models.max_tier', TIER_CLASSES, ServiceTierClass.UNSPECIFIED),
   field(TEMPLATE, TEMPLATE, readTemplate, writeTemplate),
 ];
 
@@ -296,6 +301,18 @@ const PERCENTS_DEFAULT = '80,100';
 
 function writePercents({ percent }: NonNullable<Terms['alertAt']>): FileValue | undefined {
   return percent.join() === PERCENTS_DEFAULT ? undefined : percent.map(BigInt);
+}
+
+function readModels(reading: Reading, node: Located, path: string): unknown {
+  const models = readList(reading, node).map((item, index) => {
+    reading.positions.set(`${path}.models[${index}]`, item.at);
+    return readText(reading, item) ?? '';
+  });
+  return { models };
+}
+
+function writeModels({ models }: AllowedModels): FileValue {
+  return models;
 }
 
 function readTemplate(reading: Reading, node: Located, path: string): unknown {

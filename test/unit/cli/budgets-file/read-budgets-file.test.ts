@@ -113,8 +113,18 @@ budgets:
       overrun: 'record',
       enforcement: { mode: 'enforce', toleranceMicros: 0n, onExhaustion: 'block', kept: [] },
       alertAt: [80, 100],
+      weight: 1,
+      floorMicros: 0n,
+      sharePercent: undefined,
+      models: { allowed: undefined, maxTier: undefined },
       childTemplate: undefined,
     });
+  });
+
+  it('no model and every model are not the same', () => {
+    const allowedIn = (models: string) => termsOf(`budgets: { a: { models: ${models} } }`)?.models;
+    expect(allowedIn('{ allowed: [] }')).toEqual({ allowed: [], maxTier: undefined });
+    expect(allowedIn('{ max_tier: flex }')).toEqual({ allowed: undefined, maxTier: 'flex' });
   });
 
   it('keeps amounts that a double can not hold', () => {
@@ -195,6 +205,10 @@ describe('what is wrong in a file', () => {
       'f:3:28: must be one of background, normal, interactive, critical',
     ],
     [inBudget('enforcement: { kept: { background: 1u } }'), /^f:3:28: enforcement.kept\[0\].priority/],
+    [
+      inBudget('models: { allowed: [gpt-4o] }'),
+      'f:3:25: models.allowed_models.models[0] must be a provider id, a slash and a model id',
+    ],
     [inBudget('alert_at: [100, 50]'), 'f:3:21: alert_at.percent[1] must be above the one before it'],
     [
       inBudget('child_template: { limits: [1 USD/day@X] }'),

@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file budgetd/v1/terms.proto.
  */
 export const file_budgetd_v1_terms: GenFile = /*@__PURE__*/
-  fileDesc("ChZidWRnZXRkL3YxL3Rlcm1zLnByb3RvEgpidWRnZXRkLnYxInAKBFJhdGUSIgoEa2luZBgBIAEoDjIULmJ1ZGdldGQudjEuUmF0ZUtpbmQSDQoFY291bnQYAiABKAMSJgoDcGVyGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg0KBWJ1cnN0GAQgASgDInMKDFJhdGVTdGFuZGluZxIiCgRraW5kGAEgASgOMhQuYnVkZ2V0ZC52MS5SYXRlS2luZBImCgNwZXIYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFwoPYXZhaWxhYmxlX2NvdW50GAMgASgDIssCCgVTaGFwZRIjChZtYXhfcmVzZXJ2YXRpb25fbWljcm9zGAEgASgDSACIAQESFwoKbWF4X2FjdGl2ZRgCIAEoBUgBiAEBEhkKDG1heF9jaGlsZHJlbhgDIAEoBUgCiAEBEhYKCW1heF9kZXB0aBgEIAEoBUgDiAEBEiwKCW1heF9sZWFzZRgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIZCgxtYXhfcmVuZXdhbHMYBiABKAVIBIgBARIuCgtjbG9zZV9hZnRlchgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIZChdfbWF4X3Jlc2VydmF0aW9uX21pY3Jvc0INCgtfbWF4X2FjdGl2ZUIPCg1fbWF4X2NoaWxkcmVuQgwKCl9tYXhfZGVwdGhCDwoNX21heF9yZW5ld2FscyI+CgRLZXB0EiYKCHByaW9yaXR5GAEgASgOMhQuYnVkZ2V0ZC52MS5Qcmlvcml0eRIOCgZtaWNyb3MYAiABKAMimAEKC0VuZm9yY2VtZW50Eh4KBG1vZGUYASABKA4yEC5idWRnZXRkLnYxLk1vZGUSGAoQdG9sZXJhbmNlX21pY3JvcxgCIAEoAxIvCg1vbl9leGhhdXN0aW9uGAMgASgOMhguYnVkZ2V0ZC52MS5PbkV4aGF1c3Rpb24SHgoEa2VwdBgEIAMoCzIQLmJ1ZGdldGQudjEuS2VwdCIaCgdBbGVydEF0Eg8KB3BlcmNlbnQYASADKAUiyAMKDkJ1ZGdldFRlbXBsYXRlEgwKBGtpbmQYASABKAkSEAoIdW5jYXBwZWQYAiABKAgSIQoGbGltaXRzGAMgAygLMhEuYnVkZ2V0ZC52MS5MaW1pdBIfCgVyYXRlcxgEIAMoCzIQLmJ1ZGdldGQudjEuUmF0ZRIgCgVzaGFwZRgFIAEoCzIRLmJ1ZGdldGQudjEuU2hhcGUSJwoJb25fZXhwaXJ5GAYgASgOMhQuYnVkZ2V0ZC52MS5PbkV4cGlyeRIqCgdvdmVycnVuGAcgASgOMhkuYnVkZ2V0ZC52MS5PdmVycnVuUG9saWN5EjIKDmNoaWxkX3RlbXBsYXRlGAggASgLMhouYnVkZ2V0ZC52MS5CdWRnZXRUZW1wbGF0ZRIsCgtlbmZvcmNlbWVudBgJIAEoCzIXLmJ1ZGdldGQudjEuRW5mb3JjZW1lbnQSJQoIYWxlcnRfYXQYCiABKAsyEy5idWRnZXRkLnYxLkFsZXJ0QXQSDgoGd2VpZ2h0GAsgASgFEhQKDGZsb29yX21pY3JvcxgMIAEoAxIaCg1zaGFyZV9wZXJjZW50GA0gASgFSACIAQFCEAoOX3NoYXJlX3BlcmNlbnQqbQoIUmF0ZUtpbmQSGQoVUkFURV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSUkFURV9LSU5EX1JFUVVFU1RTEAESFAoQUkFURV9LSU5EX1RPS0VOUxACEhgKFFJBVEVfS0lORF9UT09MX0NBTExTEAMqZQoNT3ZlcnJ1blBvbGljeRIeChpPVkVSUlVOX1BPTElDWV9VTlNQRUNJRklFRBAAEhkKFU9WRVJSVU5fUE9MSUNZX1JFQ09SRBABEhkKFU9WRVJSVU5fUE9MSUNZX1JFSkVDVBACKl4KBE1vZGUSFAoQTU9ERV9VTlNQRUNJRklFRBAAEhAKDE1PREVfT0JTRVJWRRABEg0KCU1PREVfV0FSThACEg0KCU1PREVfU09GVBADEhAKDE1PREVfRU5GT1JDRRAEKmEKDE9uRXhoYXVzdGlvbhIdChlPTl9FWEhBVVNUSU9OX1VOU1BFQ0lGSUVEEAASFwoTT05fRVhIQVVTVElPTl9CTE9DSxABEhkKFU9OX0VYSEFVU1RJT05fREVHUkFERRACKoMBCghQcmlvcml0eRIYChRQUklPUklUWV9VTlNQRUNJRklFRBAAEhcKE1BSSU9SSVRZX0JBQ0tHUk9VTkQQARITCg9QUklPUklUWV9OT1JNQUwQAhIYChRQUklPUklUWV9JTlRFUkFDVElWRRADEhUKEVBSSU9SSVRZX0NSSVRJQ0FMEARiBnByb3RvMw", [file_budgetd_v1_limit, file_google_protobuf_duration]);
+  fileDesc("ChZidWRnZXRkL3YxL3Rlcm1zLnByb3RvEgpidWRnZXRkLnYxInAKBFJhdGUSIgoEa2luZBgBIAEoDjIULmJ1ZGdldGQudjEuUmF0ZUtpbmQSDQoFY291bnQYAiABKAMSJgoDcGVyGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg0KBWJ1cnN0GAQgASgDInMKDFJhdGVTdGFuZGluZxIiCgRraW5kGAEgASgOMhQuYnVkZ2V0ZC52MS5SYXRlS2luZBImCgNwZXIYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFwoPYXZhaWxhYmxlX2NvdW50GAMgASgDIssCCgVTaGFwZRIjChZtYXhfcmVzZXJ2YXRpb25fbWljcm9zGAEgASgDSACIAQESFwoKbWF4X2FjdGl2ZRgCIAEoBUgBiAEBEhkKDG1heF9jaGlsZHJlbhgDIAEoBUgCiAEBEhYKCW1heF9kZXB0aBgEIAEoBUgDiAEBEiwKCW1heF9sZWFzZRgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIZCgxtYXhfcmVuZXdhbHMYBiABKAVIBIgBARIuCgtjbG9zZV9hZnRlchgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIZChdfbWF4X3Jlc2VydmF0aW9uX21pY3Jvc0INCgtfbWF4X2FjdGl2ZUIPCg1fbWF4X2NoaWxkcmVuQgwKCl9tYXhfZGVwdGhCDwoNX21heF9yZW5ld2FscyI+CgRLZXB0EiYKCHByaW9yaXR5GAEgASgOMhQuYnVkZ2V0ZC52MS5Qcmlvcml0eRIOCgZtaWNyb3MYAiABKAMimAEKC0VuZm9yY2VtZW50Eh4KBG1vZGUYASABKA4yEC5idWRnZXRkLnYxLk1vZGUSGAoQdG9sZXJhbmNlX21pY3JvcxgCIAEoAxIvCg1vbl9leGhhdXN0aW9uGAMgASgOMhguYnVkZ2V0ZC52MS5PbkV4aGF1c3Rpb24SHgoEa2VwdBgEIAMoCzIQLmJ1ZGdldGQudjEuS2VwdCIfCg1BbGxvd2VkTW9kZWxzEg4KBm1vZGVscxgBIAMoCSJvCgpNb2RlbFJ1bGVzEjEKDmFsbG93ZWRfbW9kZWxzGAEgASgLMhkuYnVkZ2V0ZC52MS5BbGxvd2VkTW9kZWxzEi4KCG1heF90aWVyGAIgASgOMhwuYnVkZ2V0ZC52MS5TZXJ2aWNlVGllckNsYXNzIhoKB0FsZXJ0QXQSDwoHcGVyY2VudBgBIAMoBSLwAwoOQnVkZ2V0VGVtcGxhdGUSDAoEa2luZBgBIAEoCRIQCgh1bmNhcHBlZBgCIAEoCBIhCgZsaW1pdHMYAyADKAsyES5idWRnZXRkLnYxLkxpbWl0Eh8KBXJhdGVzGAQgAygLMhAuYnVkZ2V0ZC52MS5SYXRlEiAKBXNoYXBlGAUgASgLMhEuYnVkZ2V0ZC52MS5TaGFwZRInCglvbl9leHBpcnkYBiABKA4yFC5idWRnZXRkLnYxLk9uRXhwaXJ5EioKB292ZXJydW4YByABKA4yGS5idWRnZXRkLnYxLk92ZXJydW5Qb2xpY3kSMgoOY2hpbGRfdGVtcGxhdGUYCCABKAsyGi5idWRnZXRkLnYxLkJ1ZGdldFRlbXBsYXRlEiwKC2VuZm9yY2VtZW50GAkgASgLMhcuYnVkZ2V0ZC52MS5FbmZvcmNlbWVudBIlCghhbGVydF9hdBgKIAEoCzITLmJ1ZGdldGQudjEuQWxlcnRBdBIOCgZ3ZWlnaHQYCyABKAUSFAoMZmxvb3JfbWljcm9zGAwgASgDEhoKDXNoYXJlX3BlcmNlbnQYDSABKAVIAIgBARImCgZtb2RlbHMYDiABKAsyFi5idWRnZXRkLnYxLk1vZGVsUnVsZXNCEAoOX3NoYXJlX3BlcmNlbnQqbQoIUmF0ZUtpbmQSGQoVUkFURV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSUkFURV9LSU5EX1JFUVVFU1RTEAESFAoQUkFURV9LSU5EX1RPS0VOUxACEhgKFFJBVEVfS0lORF9UT09MX0NBTExTEAMqZQoNT3ZlcnJ1blBvbGljeRIeChpPVkVSUlVOX1BPTElDWV9VTlNQRUNJRklFRBAAEhkKFU9WRVJSVU5fUE9MSUNZX1JFQ09SRBABEhkKFU9WRVJSVU5fUE9MSUNZX1JFSkVDVBACKl4KBE1vZGUSFAoQTU9ERV9VTlNQRUNJRklFRBAAEhAKDE1PREVfT0JTRVJWRRABEg0KCU1PREVfV0FSThACEg0KCU1PREVfU09GVBADEhAKDE1PREVfRU5GT1JDRRAEKmEKDE9uRXhoYXVzdGlvbhIdChlPTl9FWEhBVVNUSU9OX1VOU1BFQ0lGSUVEEAASFwoTT05fRVhIQVVTVElPTl9CTE9DSxABEhkKFU9OX0VYSEFVU1RJT05fREVHUkFERRACKoMBCghQcmlvcml0eRIYChRQUklPUklUWV9VTlNQRUNJRklFRBAAEhcKE1BSSU9SSVRZX0JBQ0tHUk9VTkQQARITCg9QUklPUklUWV9OT1JNQUwQAhIYChRQUklPUklUWV9JTlRFUkFDVElWRRADEhUKEVBSSU9SSVRZX0NSSVRJQ0FMEAQqlQEKEFNlcnZpY2VUaWVyQ2xhc3MSIgoeU0VSVklDRV9USUVSX0NMQVNTX1VOU1BFQ0lGSUVEEAASGwoXU0VSVklDRV9USUVSX0NMQVNTX0ZMRVgQARIfChtTRVJWSUNFX1RJRVJfQ0xBU1NfU1RBTkRBUkQQAhIfChtTRVJWSUNFX1RJRVJfQ0xBU1NfUFJJT1JJVFkQA2IGcHJvdG8z", [file_budgetd_v1_limit, file_google_protobuf_duration]);
 
 /**
  * A brake: a bucket that holds `burst` units and fills, evenly to the millisecond, by `count` units every `per`. A
@@ -242,6 +242,58 @@ export const EnforcementSchema: GenMessage<Enforcement> = /*@__PURE__*/
   messageDesc(file_budgetd_v1_terms, 4);
 
 /**
+ * Models that may be named. Set and empty: none.
+ *
+ * @generated from message budgetd.v1.AllowedModels
+ */
+export type AllowedModels = Message<"budgetd.v1.AllowedModels"> & {
+  /**
+   * "provider/model" each, for example "openai/gpt-4o": up to 64, no two the same. The provider is [a-z0-9][a-z0-9._-]{0,62},
+   * the model has 1 to 256 printable ASCII characters and may hold slashes; case counts. A model may also be named by an
+   * alias of the price book, and is allowed by each of its names.
+   *
+   * @generated from field: repeated string models = 1;
+   */
+  models: string[];
+};
+
+/**
+ * Describes the message budgetd.v1.AllowedModels.
+ * Use `create(AllowedModelsSchema)` to create a new message.
+ */
+export const AllowedModelsSchema: GenMessage<AllowedModels> = /*@__PURE__*/
+  messageDesc(file_budgetd_v1_terms, 5);
+
+/**
+ * Which priced calls may be charged to a budget. Every budget of a path is judged for itself: a child can narrow, and never
+ * widen. Reserves and Extends that name an amount, not a call, are not judged. Error: MODEL_NOT_ALLOWED.
+ *
+ * @generated from message budgetd.v1.ModelRules
+ */
+export type ModelRules = Message<"budgetd.v1.ModelRules"> & {
+  /**
+   * Default (unset): every model.
+   *
+   * @generated from field: budgetd.v1.AllowedModels allowed_models = 1;
+   */
+  allowedModels?: AllowedModels | undefined;
+
+  /**
+   * The dearest tier that a call may ask for. A tier that is not known counts as dearer than any. Default: every tier.
+   *
+   * @generated from field: budgetd.v1.ServiceTierClass max_tier = 2;
+   */
+  maxTier: ServiceTierClass;
+};
+
+/**
+ * Describes the message budgetd.v1.ModelRules.
+ * Use `create(ModelRulesSchema)` to create a new message.
+ */
+export const ModelRulesSchema: GenMessage<ModelRules> = /*@__PURE__*/
+  messageDesc(file_budgetd_v1_terms, 6);
+
+/**
  * Shares of an amount that are told of once spend (settled + overrun) reaches them: once per limit and period, also across
  * restarts; in a rolling window again once spend was below. See EVENT_KIND_ALERT.
  *
@@ -261,7 +313,7 @@ export type AlertAt = Message<"budgetd.v1.AlertAt"> & {
  * Use `create(AlertAtSchema)` to create a new message.
  */
 export const AlertAtSchema: GenMessage<AlertAt> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_terms, 5);
+  messageDesc(file_budgetd_v1_terms, 7);
 
 /**
  * Terms of the budgets right below a budget that are made by their first granted Reserve, in the same decision and once,
@@ -363,6 +415,13 @@ export type BudgetTemplate = Message<"budgetd.v1.BudgetTemplate"> & {
    * @generated from field: optional int32 share_percent = 13;
    */
   sharePercent?: number | undefined;
+
+  /**
+   * As in Budget, of each budget that is made.
+   *
+   * @generated from field: budgetd.v1.ModelRules models = 14;
+   */
+  models?: ModelRules | undefined;
 };
 
 /**
@@ -370,7 +429,7 @@ export type BudgetTemplate = Message<"budgetd.v1.BudgetTemplate"> & {
  * Use `create(BudgetTemplateSchema)` to create a new message.
  */
 export const BudgetTemplateSchema: GenMessage<BudgetTemplate> = /*@__PURE__*/
-  messageDesc(file_budgetd_v1_terms, 6);
+  messageDesc(file_budgetd_v1_terms, 8);
 
 /**
  * What a rate counts.
@@ -615,4 +674,52 @@ export type Priority = (typeof Priority)[keyof typeof Priority] | UnknownEnum;
  */
 export const PrioritySchema: GenEnum<Priority> = /*@__PURE__*/
   enumDesc(file_budgetd_v1_terms, 4);
+
+/**
+ * How dear and how fast a provider's service tier is.
+ *
+ * @generated from enum budgetd.v1.ServiceTierClass
+ */
+export const ServiceTierClass = {
+  /**
+   * Not set: every tier.
+   *
+   * @generated from enum value: SERVICE_TIER_CLASS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Cheaper, and slower or later: flex, batch.
+   *
+   * @generated from enum value: SERVICE_TIER_CLASS_FLEX = 1;
+   */
+  FLEX: 1,
+
+  /**
+   * The listed price.
+   *
+   * @generated from enum value: SERVICE_TIER_CLASS_STANDARD = 2;
+   */
+  STANDARD: 2,
+
+  /**
+   * Dearer and faster: priority, fast. OpenAI's "auto" is one, since the project's settings say what it is.
+   *
+   * @generated from enum value: SERVICE_TIER_CLASS_PRIORITY = 3;
+   */
+  PRIORITY: 3,
+} as const;
+
+/**
+ * How dear and how fast a provider's service tier is.
+ *
+ * @generated from enum budgetd.v1.ServiceTierClass
+ */
+export type ServiceTierClass = (typeof ServiceTierClass)[keyof typeof ServiceTierClass] | UnknownEnum;
+
+/**
+ * Describes the enum budgetd.v1.ServiceTierClass.
+ */
+export const ServiceTierClassSchema: GenEnum<ServiceTierClass> = /*@__PURE__*/
+  enumDesc(file_budgetd_v1_terms, 5);
 

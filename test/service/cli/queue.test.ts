@@ -1,0 +1,97 @@
+// Waiting on the command line: words in, requests on the wire, text out.
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { status } from '@grpc/grpc-js';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import {
+  type Reservation,
+  ReservationSchema,
+  ReservationService,
+  ReservationState,
+} from '../../../src/gen/budgetd/v1/reservation_pb.ts';
+import { ServerInfoService } from '../../../src/gen/budgetd/v1/server_info_pb.ts';
+import { Priority } from '../../../src/gen/budgetd/v1/terms_pb.ts';
+import { type FakeCoordinator, Refuse, startFakeCoordinator } from './fake-coordinator.ts';
+import { availability, ID, nowMs, type Result, reservation, runCli } from './run-cli.ts';
+
+let fake: FakeCoordinator;
+
+beforeEach(async () => {
+  fake = await startFakeCoordinator();
+  fake.answer(ServerInfoService.method.getServerInfo, () => ({ time: timestampFromMs(nowMs) }));
+});
+
+afterEach(() => fake.stop());
+
+const run = (...words: readonly string[]): Promise<Result> => runCli(fake, words);
+const { method } = ReservationService;
+
+/** One that has waited for 5 s and may wait 25 s more. */
+function waiting(aheadCount: number, priority: Priority = Priority.CRITICAL): Reservation {
+  return create(ReservationSchema, {
+    reservationId: ID,
+    budget: 'acme/triage',
+    state: ReservationState.QUEUED,
+    requestedMicros: 300_000n,
+    unit: 'USD',
+    holder: 'worker-7',
+    priority,
+    createTime: timestampFromMs(nowMs - 5_000),
+    waiting: {
+      queueTime: timestampFromMs(nowMs - 5_000),
+      waitUntil: timestampFromMs(nowMs + 25_000),
+      reason: 'CAPACITY_HELD',
+      budget: 'acme',
+      limit: 'day',
+      aheadCount,
+    },
+  });
+}
+
+it('reserve waits as long as it is told to, and longer than other calls may take', async () => {
+  fake.answer(method.reserve, () => ({ reservation: reservation(), availability }));
+  expect((await run('reserve', 'acme', '0.3', '--max-wait', '1m30s', '--timeout', '10s')).exitCode).toBe(0);
+  expect(fake.requestOf(method.reserve).maxWait).toMatchObject({ seconds: 90n, nanos: 0 });
+  await run('reserve', 'acme', '0.3');
+  expect(fake.received.at(-1)?.request).not.toHaveProperty('maxWait', expect.anything());
+});
+
+it.each([
+  ['QUEUE_TIMEOUT', 'wait longer (--max-wait)'],
+  ['QUEUE_FULL', 'come back later'],
+])('%s is no room now, with what to do', async (reason, advice) => {
+  fake.answer(method.reserve, () => {
+    throw new Refuse(status.RESOURCE_EXHAUSTED, reason, 'the message', { retryAfterMs: 1_000 });
+  });
+  const { exitCode, stderr } = await run('reserve', 'acme', '0.3', '--max-wait', '30s', '--key', 'k');
+  expect(exitCode).toBe(3);
+  expect(stderr).toContain(advice);
+  expect(stderr).toContain('--key k');
+});
+
+it('get shows what one waits for, and no hold', async () => {
+  fake.answer(method.getReservation, () => ({ reservation: waiting(2), availability }));
+  const { stdout } = await run('get', ID);
+  expect(stdout).toContain('state        queued\n');
+  expect(stdout).toContain('waits for    acme day (CAPACITY_HELD)\nbefore it    2\n');
+  expect(stdout).not.toMatch(/^(granted|held|expires) /m);
+});
+
+it('queue lists who comes next, and says where there are more', async () => {
+  fake.answer(method.listQueue, () => ({
+    reservations: [waiting(0), waiting(3, Priority.NORMAL)],
+    totalCount: 5n,
+  }));
+  const { exitCode, stdout, stderr } = await run('queue', 'acme', '--max-rows', '2');
+  expect(exitCode).toBe(0);
+  expect(fake.requestOf(method.listQueue)).toMatchObject({ budget: 'acme', pageSize: 2 });
+  const rows = stdout.split('\n').slice(2, 4);
+  expect(rows[0]).toMatch(/^ *1 .* critical .* acme day .* 5s ago +in 25s *$/);
+  expect(rows[1]).toMatch(/^ *4 .* normal /);
+  expect(stderr).toContain('5 wait in all');
+});
+
+it('queue of a budget on which nothing waits says so', async () => {
+  fake.answer(method.listQueue, () => ({ reservations: [], totalCount: 0n }));
+  expect(await run('queue', 'acme')).toEqual({ exitCode: 0, stdout: 'Nothing waits on acme.\n', stderr: '' });
+});
