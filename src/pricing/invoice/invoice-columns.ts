@@ -17,6 +17,11 @@ export interface InvoiceColumns {
   readonly fields: Readonly<Partial<Record<InvoiceField, InvoiceColumn>>>;
 }
 
+/** The columns, or why they can't be told. */
+export type InvoiceColumnsResult =
+  | { readonly columns: InvoiceColumns; readonly problems?: never }
+  | { readonly columns?: never; readonly problems: readonly string[] };
+
 /** Names by what they hold, the one of our own format first. All others are left alone. */
 const NAMES: Readonly<Record<InvoiceField, readonly string[]>> = {
   // Anthropic's cost export; OpenAI's cost export; OpenRouter's activity export.
@@ -32,9 +37,7 @@ const NAMES: Readonly<Record<InvoiceField, readonly string[]>> = {
 };
 
 /** Finds the columns by the file's first line. Case and blanks around a name don't matter; a mark of UTF-8 was taken off before. */
-export function invoiceColumnsOf(
-  header: readonly string[],
-): { readonly columns: InvoiceColumns; readonly problems?: never } | { readonly problems: readonly string[] } {
+export function invoiceColumnsOf(header: readonly string[]): InvoiceColumnsResult {
   const names = header.map((name) => name.trim().toLowerCase());
   const problems: string[] = [];
   const fields: Partial<Record<InvoiceField, InvoiceColumn>> = {};

@@ -23,7 +23,7 @@ export interface InvoiceLine {
 /** A line, or what is wrong with it; neither for one that bills nothing, as exports write for days without calls. */
 export type InvoiceLineResult =
   | { readonly line: InvoiceLine | undefined; readonly problems?: never }
-  | { readonly problems: readonly string[] };
+  | { readonly line?: never; readonly problems: readonly string[] };
 
 const MODEL_LENGTH_MAX = 256;
 const SHOWN_LENGTH_MAX = 40;
@@ -53,7 +53,7 @@ export function invoiceLineOf(
   };
   const month = invoiceMonthOf(textOf('date'));
   const providerId = providerOf(textOf('provider'), provider);
-  const model = isText(named, MODEL_LENGTH_MAX) ? named : undefined;
+  const model = isText(named, MODEL_LENGTH_MAX) && !/\p{Cc}/u.test(named) ? named : undefined;
   const cost = invoiceCostOf(costText);
   check('date', month !== undefined, 'must be a date such as 2026-11-30, or an instant');
   check('provider', providerId !== undefined, 'must be the id of a provider, such as openai');
