@@ -18,7 +18,8 @@ RETURN json_build_array(
     WHERE b.tree = r.tree AND b.budget_no = r.budget_no),
   r.also, r.priority, r.alternative, r.shadow, r.queue,
   CASE WHEN r.queue IS NOT NULL THEN (
-    SELECT p.salt FROM budgetd.personal p WHERE p.tree = r.tree AND p.seq = r.grant_seq) END);
+    SELECT p.salt FROM budgetd.personal p WHERE p.tree = r.tree AND p.seq = r.grant_seq) END,
+  r.price, r.priced);
 
 -- Rows of a budget's counters that a decision may need: the lifetime one, those of `p_periods` (rows of window and period),
 -- and of each window that it has: the one period of a lifetime window (those that count a child apart have their own numbers);

@@ -14,6 +14,8 @@
 -- The first r_new_count reservations are new, and have besides
 --   g_numbers (3)  budget, time, entry of the grant
 --   g_texts (6)    holder, accounts, also, priority, alternative, shadow
+-- Where anything is written of prices, all reservations have besides (else it is empty: what is past its end is null)
+--   p_texts (2)    price, priced; null: as it was
 -- Of what waited or waits, which most never do:
 --   w_numbers (1)  tree   w_texts (1)  id             rows of when they waited, taken away first: they are granted, and new
 --   q_numbers (1)  tree   q_texts (2)  id, queue      new ones that wait, or left the queue ungranted
@@ -23,6 +25,7 @@ CREATE FUNCTION budgetd.project_batch(
   b_numbers bigint[], b_texts text[], c_numbers bigint[], l_numbers bigint[], l_levels numeric[],
   a_numbers bigint[],
   r_new_count integer, r_numbers bigint[], r_texts text[], g_numbers bigint[], g_texts text[],
+  p_texts text[],
   w_numbers bigint[], w_texts text[], q_numbers bigint[], q_texts text[]
 ) RETURNS bigint[]
 LANGUAGE plpgsql
@@ -134,7 +137,7 @@ BEGIN
       tree, id, budget_no, accounts, also, create_ms, holder, grant_seq, label_seqs, state, outcome, late, estimated,
       started, requested_micros, granted_micros, held_micros, settled_micros, released_micros, overrun_micros, estimated_micros,
       lapsed_held_micros, expire_ms, reclaim_ms, ttl_ms, end_ms, renewal_count, release_reason, priority, alternative,
-      shadow)
+      shadow, price, priced)
     SELECT p_trees[r_numbers[17 * i - 16]], r_texts[3 * i - 2], g_numbers[3 * i - 2], g_texts[6 * i - 4]::bigint[],
       g_texts[6 * i - 3]::text[], g_numbers[3 * i - 1], g_texts[6 * i - 5], g_numbers[3 * i], r_texts[3 * i - 1]::bigint[],
       c_states[r_numbers[17 * i - 15]], c_outcomes[r_numbers[17 * i - 14]],
@@ -142,7 +145,8 @@ BEGIN
       r_numbers[17 * i - 12], r_numbers[17 * i - 11], r_numbers[17 * i - 10], r_numbers[17 * i - 9],
       r_numbers[17 * i - 8], r_numbers[17 * i - 7], r_numbers[17 * i - 6], r_numbers[17 * i - 5],
       r_numbers[17 * i - 4], r_numbers[17 * i - 3], r_numbers[17 * i - 2], r_numbers[17 * i - 1],
-      r_numbers[17 * i], r_texts[3 * i], g_texts[6 * i - 2], g_texts[6 * i - 1], g_texts[6 * i]::text[]
+      r_numbers[17 * i], r_texts[3 * i], g_texts[6 * i - 2], g_texts[6 * i - 1], g_texts[6 * i]::text[],
+      p_texts[2 * i - 1]::json, p_texts[2 * i]::json
     FROM generate_series(1, r_new_count) AS i
     WHERE v_moves[r_numbers[17 * i - 16]];
   END IF;
@@ -168,7 +172,8 @@ BEGIN
       estimated_micros = r_numbers[17 * i - 6], lapsed_held_micros = r_numbers[17 * i - 5],
       expire_ms = r_numbers[17 * i - 4], reclaim_ms = r_numbers[17 * i - 3], ttl_ms = r_numbers[17 * i - 2],
       end_ms = r_numbers[17 * i - 1], renewal_count = r_numbers[17 * i], release_reason = r_texts[3 * i],
-      label_seqs = x.label_seqs || r_texts[3 * i - 1]::bigint[]
+      label_seqs = x.label_seqs || r_texts[3 * i - 1]::bigint[],
+      price = coalesce(p_texts[2 * i - 1]::json, x.price), priced = coalesce(p_texts[2 * i]::json, x.priced)
     FROM generate_series(r_new_count + 1, cardinality(r_numbers) / 17) AS i
     -- The row is found by its key first, then updated by its place: the planner has no other order to choose.
     CROSS JOIN LATERAL (

@@ -29,6 +29,13 @@ export function invalidFields(fields: readonly FieldProblem[]): ApiRefusal {
   return { kind: 'refusal', reason: 'INVALID_FIELD', message: `invalid request: ${shown}${more}`, fields };
 }
 
+/** Refuses a usage report: `why` is the word for it, `field` the path to it in the request. Nothing was changed or remembered. */
+export function usageInvalid(why: string, field: string, text: string): ApiRefusal {
+  const message = `${field} ${text}; if it can't be reported otherwise, settle with usage_unknown`;
+  const fields = [{ field, description: text }];
+  return { kind: 'refusal', reason: 'USAGE_INVALID', message, fields, unpriced: { why, field } };
+}
+
 /** Refuses bytes that are no message of the method's type. */
 export function undecodable(): ApiRefusal {
   return { kind: 'refusal', reason: 'INVALID_FIELD', message: 'the request is not a message of this type', fields: [] };

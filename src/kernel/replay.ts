@@ -80,9 +80,15 @@ function answerFrom(state: TreeState, entry: Entry, { kind }: Command, context: 
     case 'Extended': {
       const { id, figures } = entry.type === 'Granted' ? entry.reservation : entry;
       const reservation = mustReservation(state, id);
-      return unusable(state, reservation, context) ?? grantAgain(state, reservation, figures, entry.headroom);
+      const price = entry.type === 'Granted' ? entry.reservation.price : (entry.price ?? reservation.price);
+      const granted = { ...reservation, price };
+      return unusable(state, reservation, context) ?? grantAgain(state, granted, figures, entry.headroom);
     }
-    case 'Settled':
+    case 'Settled': {
+      const reservation = mustReservation(state, entry.id);
+      const { priced = reservation.priced } = entry;
+      return asAnswered(state, { ...reservation, priced }, entry.figures, entry.headroom);
+    }
     case 'Released':
       return asAnswered(state, mustReservation(state, entry.id), entry.figures, entry.headroom);
     case 'Renewed':

@@ -2,6 +2,7 @@
 // on nine paths of sixteen levels charges thousands of accounts, where most charge a handful.
 import type { BudgetState } from './budget.ts';
 import type { Effect, Entry } from './entry.ts';
+import type { PriceRecord } from './price.ts';
 import type { Reservation } from './reservation.ts';
 
 /**
@@ -13,9 +14,19 @@ const PARTS_A_UNIT = 32;
 const weightOf = (partCount: number): number => 1 + Math.floor(partCount / PARTS_A_UNIT);
 
 /** Weight of a reservation: 1 for a usual one. */
-export function reservationWeight({ accounts }: Reservation): number {
-  return weightOf(accounts.length);
+export function reservationWeight({ accounts, price }: Reservation): number {
+  return weightOf(accounts.length + priceParts(price));
 }
+
+// Hashes of rows, and names: a route of many models in many tiers has hundreds.
+function priceParts(price: PriceRecord | undefined): number {
+  if (price === undefined) return 0;
+  const { rowHashes, aliases = [] } = price.pins;
+  return rowHashes.length + aliases.length * NAMES_PARTS;
+}
+
+/** What an alias takes, counted in accounts: two names of a model. */
+const NAMES_PARTS = 4;
 
 /**
  * Limits, windows and rates of a budget of weight 1. Each comes with its counter, its steps or its level, so that it takes some
@@ -32,8 +43,9 @@ export function budgetWeight({ def }: BudgetState): number {
 export function entryWeight(entry: Entry): number {
   switch (entry.type) {
     case 'Granted':
-      return weightOf(accountCount(entry.effects) + entry.rateMoves.length);
+      return weightOf(accountCount(entry.effects) + entry.rateMoves.length + priceParts(entry.reservation.price));
     case 'Extended':
+      return weightOf(accountCount(entry.effects) + priceParts(entry.price));
     case 'Settled':
     case 'Released':
       return weightOf(accountCount(entry.effects));
@@ -45,7 +57,7 @@ export function entryWeight(entry: Entry): number {
     case 'Refused':
       return 1;
     case 'Enqueued':
-      return weightOf(accountCount([entry.reservation]) + FIGURES_PARTS);
+      return weightOf(accountCount([entry.reservation]) + priceParts(entry.reservation.price) + FIGURES_PARTS);
     case 'LeftQueue':
       return weightOf(entry.leaves.length * FIGURES_PARTS);
     case 'Alerted':

@@ -33,8 +33,9 @@ export function createPricing({ book, outputTokensDefault, onUnknown }: PricingD
         return unknownPrice(unknown);
       }
       const [first] = problems;
-      const message = `model_call.${first?.field} ${first?.text}`;
-      return { kind: 'unpriced', reason: 'INVALID_FIELD', message, field: `model_call.${first?.field}` };
+      // Its fields were checked before: what is left is that it may cost too much.
+      const message = `model_call ${first?.text}`;
+      return { kind: 'unpriced', reason: 'INVALID_FIELD', message, field: 'model_call' };
     },
     refused: (call, rules) => {
       const refused = refuseModels(book(), rulesOf(rules), callOf(call));
@@ -42,8 +43,7 @@ export function createPricing({ book, outputTokensDefault, onUnknown }: PricingD
     },
     cost: (record, { report }, atMs) => {
       const reported = report as UsageReport;
-      const { usage, problem } = usageOf(reported, record.pins.cacheTtl);
-      if (problem !== undefined) return refusedReport(problem);
+      const usage = usageOf(reported, record.pins.cacheTtl);
       const result = priceUsage(book(), record.pins, reported.served, usage, atMs);
       if (result.problem !== undefined) return refusedReport(result.problem);
       const { micros, source, rowHash } = result.cost;
@@ -84,8 +84,10 @@ function unknownPrice(unknown: UnknownPrice): Unpriced {
   return { kind: 'unpriced', reason: 'PRICE_UNKNOWN', message, provider, model, why, moreCount };
 }
 
-function refusedReport({ code, field, text }: UsageProblem): Unpriced {
+function refusedReport({ code, field: path, text }: UsageProblem): Unpriced {
   const reason = code === 'unknown_price' ? 'PRICE_UNKNOWN' : 'USAGE_INVALID';
+  // The path in the request.
+  const field = path === 'usage' ? path : `usage.${path}`;
   const message = `${field} ${text}; if it can't be reported otherwise, settle with usage_unknown`;
   return { kind: 'unpriced', reason, message, why: code, field };
 }

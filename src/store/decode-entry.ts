@@ -37,6 +37,7 @@ import {
   stringOf,
 } from './json-text.ts';
 import { CorruptJournalError } from './port.ts';
+import { pricedOf, priceOf } from './price-codec.ts';
 import { queuedOf } from './queued-codec.ts';
 import { refusalOf } from './refusal-codec.ts';
 
@@ -87,6 +88,7 @@ export function decodeEntry(value: unknown, context: DecodeContext): Entry {
         ...changeOf(raw, context),
         addMicros: amountOf(raw['add']),
         minMicros: amountOf(raw['min']),
+        price: optionalOf(raw['price'], priceOf),
         revisions: revisionsOf(raw['rev']),
       };
     case 'Settled':
@@ -95,6 +97,7 @@ export function decodeEntry(value: unknown, context: DecodeContext): Entry {
         type,
         ...changeOf(raw, context),
         actualMicros: optionalAmountOf(raw['actual']),
+        priced: optionalOf(raw['priced'], pricedOf),
         keepOpen: raw['keepOpen'] === true,
         retainMicros: optionalAmountOf(raw['retain']),
       };
@@ -123,20 +126,26 @@ export function decodeEntry(value: unknown, context: DecodeContext): Entry {
     case 'BudgetResumed':
     case 'BudgetClosed':
     case 'BudgetToppedUp':
-      return {
-        ...base,
-        type,
-        def: budgetDefOf(raw['def']),
-        replaceLabels: raw['replaceLabels'] === true,
-        addMicros: optionalAmountOf(raw['add']),
-        reason: stringOf(raw['reason']),
-        opening: raw['opening'] === undefined ? [] : arrayOf(raw['opening']).map(counterOf),
-        rateMoves: raw['rates'] === undefined ? [] : rateMovesOf(raw['rates']),
-        openChildren: openChildrenOf(raw['openChildren']),
-      };
+      return { ...base, type, ...budgetChangeOf(raw) };
     default:
       throw new CorruptJournalError(`unknown entry type ${JSON.stringify(type satisfies never)}`);
   }
+}
+
+function budgetChangeOf(raw: Raw) {
+  return {
+    def: budgetDefOf(raw['def']),
+    replaceLabels: raw['replaceLabels'] === true,
+    addMicros: optionalAmountOf(raw['add']),
+    reason: stringOf(raw['reason']),
+    opening: arrayOf(raw['opening'] ?? []).map(counterOf),
+    rateMoves: rateMovesOf(raw['rates'] ?? []),
+    openChildren: openChildrenOf(raw['openChildren']),
+  };
+}
+
+function optionalOf<T>(value: unknown, read: (value: unknown) => T): T | undefined {
+  return value === undefined ? undefined : read(value);
 }
 
 function keyOf(value: unknown): Entry['key'] {
@@ -161,8 +170,8 @@ type ReservationBase = Pick<EntryBase, 'seq' | 'atMs' | 'actor' | 'personal'>;
 function grantOf(raw: Raw, base: ReservationBase, context: DecodeContext) {
   const reservation = reservationOf(raw, base, context);
   return {
-    enqueuedSeq: raw['enqueued'] === undefined ? undefined : integerOf(raw['enqueued']),
-    rateMoves: raw['rates'] === undefined ? [] : rateMovesOf(raw['rates']),
+    enqueuedSeq: optionalOf(raw['enqueued'], integerOf),
+    rateMoves: rateMovesOf(raw['rates'] ?? []),
     reservation,
     minMicros: amountOf(raw['min']),
     revisions: revisionsOf(raw['rev']),
@@ -188,7 +197,9 @@ function reservationOf(raw: Raw, { atMs, personal }: ReservationBase, context: D
     createMs: raw['createMs'] === undefined ? atMs : integerOf(raw['createMs']),
     priority: raw['priority'] === undefined ? PRIORITY_DEFAULT : priorityOf(raw['priority']),
     alternative: raw['alternative'] === undefined ? '' : stringOf(raw['alternative']),
-    shadow: raw['shadow'] === undefined ? undefined : shadowOf(raw['shadow']),
+    shadow: optionalOf(raw['shadow'], shadowOf),
+    price: optionalOf(raw['price'], priceOf),
+    priced: undefined,
     queued: undefined,
     holder: raw['holder'] === undefined ? '' : stringOf(raw['holder']),
     actingFor: personal?.actingFor ?? '',

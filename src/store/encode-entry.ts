@@ -2,7 +2,7 @@
 // get into it; their commitment does. Names: v format version, by actor, fig figures (figures-codec), rev budget number
 // and revision in pairs, room headroom (amount, budget, limit), fx effects (held, settled, overrun, active, accounts), rates
 // levels (budget, rate, level), opening counters (window, period, held, settled, overrun), shadow what enforcement would have
-// said (mode, reason, budget). What is rare is left out.
+// said (mode, reason, budget), price and priced as in price-codec. What is rare is left out.
 import type { Account, Counter } from '../kernel/budget.ts';
 import { PRIORITY_DEFAULT } from '../kernel/enforcement.ts';
 import type {
@@ -29,6 +29,7 @@ import { budgetDefText } from './budget-def-codec.ts';
 import { shadowText } from './enforcement-codec.ts';
 import { figuresText } from './figures-codec.ts';
 import { accountsText, amountText, levelText, optionalAmountText, quote } from './json-text.ts';
+import { pricedText, priceText } from './price-codec.ts';
 import { queuedText } from './queued-codec.ts';
 import { refusalText } from './refusal-codec.ts';
 
@@ -110,6 +111,7 @@ function reservationMembers(r: Reservation, atMs: number): string {
     (r.priority === PRIORITY_DEFAULT ? '' : `,"priority":"${r.priority}"`) +
     (r.alternative === '' ? '' : `,"alternative":${quote(r.alternative)}`) +
     (r.shadow === undefined ? '' : `,"shadow":${shadowText(r.shadow)}`) +
+    (r.price === undefined ? '' : `,"price":${priceText(r.price)}`) +
     (r.also.length === 0 ? '' : `,"also":[${r.also.map(quote).join(',')}]`)
   );
 }
@@ -124,13 +126,16 @@ function changeText(entry: Pick<Settled, 'id' | 'figures' | 'headroom' | 'effect
 function extendedText(entry: Extended): string {
   return (
     `${changeText(entry)},"add":${amountText(entry.addMicros)},"min":${amountText(entry.minMicros)},` +
+    (entry.price === undefined ? '' : `"price":${priceText(entry.price)},`) +
     `"rev":${revisionsText(entry.revisions)}`
   );
 }
 
 function settledText(entry: Settled): string {
   return (
-    `${changeText(entry)},"actual":${optionalAmountText(entry.actualMicros)},"keepOpen":${entry.keepOpen},` +
+    `${changeText(entry)},"actual":${optionalAmountText(entry.actualMicros)},` +
+    (entry.priced === undefined ? '' : `"priced":${pricedText(entry.priced)},`) +
+    `"keepOpen":${entry.keepOpen},` +
     `"retain":${optionalAmountText(entry.retainMicros)}`
   );
 }

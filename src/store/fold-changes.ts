@@ -3,6 +3,7 @@
 import type { Account, BudgetDef } from '../kernel/budget.ts';
 import type { Alert, BudgetChange, Effect, Enqueued, Entry, Granted, RateMove } from '../kernel/entry.ts';
 import type { ReservationId } from '../kernel/names.ts';
+import type { PricedUsage, PriceRecord } from '../kernel/price.ts';
 import type { ReservationFigures } from '../kernel/reservation.ts';
 import { type AlertRow, alertRow, alertsAfter } from './fold-alerts.ts';
 
@@ -43,6 +44,9 @@ export interface ReservationRow {
   readonly made: Granted | Enqueued | undefined;
   /** Whether a row is there already, of when it waited, which this one takes the place of. */
   readonly replaces: boolean;
+  /** What is written of prices; undefined: as it was, and of a new one none. */
+  readonly price: PriceRecord | undefined;
+  readonly priced: PricedUsage | undefined;
   /** Entries after that one whose personal fields hold labels for it, in order. */
   readonly labelSeqs: readonly number[];
   readonly figures: ReservationFigures;
@@ -145,8 +149,8 @@ class Fold {
   }
 
   #make(made: Granted | Enqueued, replaces: boolean): void {
-    const { id, figures } = made.reservation;
-    this.reservations.set(id, { id, made, replaces, labelSeqs: [], figures });
+    const { id, price, priced, figures } = made.reservation;
+    this.reservations.set(id, { id, made, replaces, price, priced, labelSeqs: [], figures });
   }
 
   #changeBudget(entry: BudgetChange): void {
@@ -189,7 +193,11 @@ class Fold {
     let labelSeqs = before?.labelSeqs ?? [];
     // A settlement's labels are laid over those of the Reserve.
     if (entry?.type === 'Settled' && (entry.personal?.labels.length ?? 0) > 0) labelSeqs = [...labelSeqs, entry.seq];
-    this.reservations.set(id, { id, made: before?.made, replaces: before?.replaces ?? false, labelSeqs, figures });
+    const made = before?.made;
+    const price = (entry?.type === 'Extended' ? entry.price : undefined) ?? before?.price;
+    const priced = (entry?.type === 'Settled' ? entry.priced : undefined) ?? before?.priced;
+    const replaces = before?.replaces ?? false;
+    this.reservations.set(id, { id, made, replaces, price, priced, labelSeqs, figures });
   }
 
   #move(effects: readonly Effect[], atMs: number): void {

@@ -72,7 +72,9 @@ export class MemoryTree {
         throw new ProjectionMismatchError(`an entry changes reservation ${id}, which is not projected`);
       }
       const labelSeqs = row.made === undefined ? [...(before?.labelSeqs ?? []), ...row.labelSeqs] : row.labelSeqs;
-      this.#reservations.set(id, { id, made, labelSeqs, figures: row.figures });
+      const price = row.price ?? before?.price;
+      const priced = row.priced ?? before?.priced;
+      this.#reservations.set(id, { id, made, price, priced, labelSeqs, figures: row.figures });
     }
     this.budgetCount = Math.max(this.budgetCount, changes.budgetNoMax);
     this.projectedSeq = changes.toSeq;
@@ -88,7 +90,7 @@ export class MemoryTree {
   reservation(id: ReservationId): Reservation | undefined {
     const row = this.#reservations.get(id);
     if (row === undefined) return undefined;
-    const { made, figures } = row;
+    const { made, price, priced, figures } = row;
     const personal = this.personal.get(made.seq);
     let labels = personal?.labels ?? [];
     for (const seq of row.labelSeqs) labels = labelsAfter(labels, this.personal.get(seq)?.labels ?? []);
@@ -98,6 +100,8 @@ export class MemoryTree {
       ...(queued !== undefined && { queued: { ...queued, salt: personal?.salt } }),
       actingFor: personal?.actingFor ?? '',
       labels,
+      price,
+      priced,
       figures,
     };
   }

@@ -7,6 +7,7 @@ import { budgetDefText } from './budget-def-codec.ts';
 import type { AlertRow } from './fold-alerts.ts';
 import type { BudgetRow, CounterRow, RateRow, ReservationRow, TreeChanges } from './fold-changes.ts';
 import { quoted, scalarArray, textArray } from './pg-array.ts';
+import { pricedText, priceText } from './price-codec.ts';
 import { queueRowText } from './queued-codec.ts';
 
 // Places in the arrays of sql/0006, from 1.
@@ -36,6 +37,8 @@ export interface ProjectColumns {
   readonly figureTexts: string;
   readonly grantNumbers: string;
   readonly grantTexts: string;
+  /** What is written of their prices, two a reservation; none at all where nothing is. */
+  readonly priceTexts: string;
   /** Reservations whose rows of when they waited are taken away first. */
   readonly replacedNumbers: string;
   readonly replacedTexts: string;
@@ -80,6 +83,7 @@ export function columnsOf(changes: readonly TreeChanges[]): ProjectColumns {
     figureTexts: literalOf(fresh.figureTexts, changed.figureTexts),
     grantNumbers: literalOf(fresh.grantNumbers),
     grantTexts: literalOf(fresh.grantTexts),
+    priceTexts: fresh.isPriced || changed.isPriced ? literalOf(fresh.priceTexts(), changed.priceTexts()) : '{}',
     replacedNumbers: literalOf(queue.replacedNumbers),
     replacedTexts: literalOf(queue.replacedTexts),
     queueNumbers: literalOf(queue.numbers),
@@ -100,9 +104,24 @@ class ReservationColumns {
   readonly figureTexts: Element[] = [];
   readonly grantNumbers: Element[] = [];
   readonly grantTexts: Element[] = [];
+  /** Those of which anything is written, by their place. */
+  readonly #prices = new Map<number, readonly [price: Element, priced: Element]>();
+
+  get isPriced(): boolean {
+    return this.#prices.size > 0;
+  }
+
+  /** Of all, those without among them. */
+  priceTexts(): Element[] {
+    return Array.from({ length: this.count }, (_, at) => this.#prices.get(at) ?? NO_PRICE).flat();
+  }
 
   push(treePlace: number, row: ReservationRow): void {
-    const { id, made, labelSeqs, figures } = row;
+    const { id, made, price, priced, labelSeqs, figures } = row;
+    if (price !== undefined || priced !== undefined) {
+      const texts = [price && priceText(price), priced && pricedText(priced)] as const;
+      this.#prices.set(this.count, [quotedOrNull(texts[0]), quotedOrNull(texts[1])]);
+    }
     this.count++;
     pushFigures(this.figureNumbers, treePlace, figures);
     const labels = labelSeqs.length === 0 ? 'NULL' : `"${scalarArray(labelSeqs)}"`;
@@ -120,6 +139,10 @@ class ReservationColumns {
     );
   }
 }
+
+const NO_PRICE = ['NULL', 'NULL'] as const;
+
+const quotedOrNull = (text: string | undefined): string => (text === undefined ? 'NULL' : quoted(text));
 
 /** Apart from the rest, so that those that never wait, which are nearly all, pay nothing for it. */
 class QueueColumns {

@@ -13,6 +13,7 @@ import { figuresOf } from './figures-codec.ts';
 import { marksOf } from './fold-alerts.ts';
 import { accountsOf, amountOf, arrayOf, integerOf, levelOf, stringOf } from './json-text.ts';
 import { labelsOf } from './labels-codec.ts';
+import { pricedOf, priceOf } from './price-codec.ts';
 import { queueRowOf } from './queued-codec.ts';
 
 /** Reads budgetd.budget_json. Throws CorruptJournalError. */
@@ -77,10 +78,11 @@ function counterOf(value: unknown): Counter {
 export function reservationsOf(values: readonly unknown[]): Reservation[] {
   const shared = new Map<string, readonly Account[]>();
   return values.map((value) => {
-    const row = arrayOf(value, 14);
+    const row = arrayOf(value, 16);
     const [id, budgetNo, flat, createMs, holder, personal, figures, budget, also, priority, alternative, shadow] = row;
     const [path, unit] = arrayOf(budget, 2);
     const [named, queued] = waitOf(row[12], row[13]);
+    const [price, priced] = row.slice(14);
     const [actingFor, labels] = personalOf(personal);
     const key = String(flat);
     const accounts = shared.get(key) ?? accountsOf(flat, []);
@@ -96,6 +98,8 @@ export function reservationsOf(values: readonly unknown[]): Reservation[] {
       priority: priority === null ? PRIORITY_DEFAULT : priorityOf(priority),
       alternative: alternative === null ? '' : stringOf(alternative),
       shadow: shadow === null ? undefined : shadowOf(shadow),
+      price: price === null ? undefined : priceOf(price),
+      priced: priced === null ? undefined : pricedOf(priced),
       queued,
       holder: stringOf(holder),
       actingFor,

@@ -45,7 +45,7 @@ export function queueRowOf(value: unknown, salt: string | undefined): readonly [
 // What is rare is left out.
 function members(queued: Queued): string {
   const { untilMs, minMicros, ttlMs, tokens, toolCalls, alternatives, key, reason, blockedBy, limit } = queued;
-  const choices = alternatives.map((each) => `[${quote(each.label)},${amountText(each.maxMicros)}]`);
+  const choices = alternatives.map(alternativeText);
   return (
     `"until":${untilMs},"min":${amountText(minMicros)},` +
     (ttlMs === undefined ? '' : `"ttl":${ttlMs},`) +
@@ -73,9 +73,16 @@ function waitOf(raw: Raw, base: QueuedBase): Queued {
   };
 }
 
+// A call is plain data, and only pricing knows what is in it.
+function alternativeText({ label, maxMicros, call }: Alternative): string {
+  const framed = call === undefined ? '' : `,${JSON.stringify(call.call)}`;
+  return `[${quote(label)},${amountText(maxMicros)}${framed}]`;
+}
+
 function alternativeOf(value: unknown): Alternative {
-  const [label, max] = arrayOf(value, 2);
-  return { label: stringOf(label), maxMicros: amountOf(max) };
+  const [label, max, call] = arrayOf(value);
+  const alternative = { label: stringOf(label), maxMicros: amountOf(max) };
+  return call === undefined ? alternative : { ...alternative, call: { kind: 'call', call: objectOf(call) } };
 }
 
 function keyOf(value: unknown): CommandKey {

@@ -1,7 +1,7 @@
 // Refusals as JSON, as the journal keeps them: named fields for what every refusal has, short arrays for what there may be
 // several of. Apart from the codec of entries because it is all of one entry and half as long as the rest together.
 import type { RateKind } from '../kernel/rate.ts';
-import type { BoundName, FailingBound, FailingRate, Reason, Refusal } from '../kernel/refusal.ts';
+import type { BoundName, FailingBound, FailingRate, Reason, Refusal, UnpricedDetails } from '../kernel/refusal.ts';
 import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
 
 /** A refusal as JSON text. */
@@ -32,6 +32,7 @@ export function refusalText(refusal: Refusal): string {
   if (refusal.fields !== undefined) {
     text += `,"fields":[${refusal.fields.map((f) => `[${quote(f.field)},${quote(f.description)}]`).join(',')}]`;
   }
+  if (refusal.unpriced !== undefined) text += `,"unpriced":${unpricedText(refusal.unpriced)}`;
   if (refusal.leaderAddress !== undefined) text += `,"leaderAddress":${quote(refusal.leaderAddress)}`;
   return `${text}}`;
 }
@@ -55,8 +56,26 @@ export function refusalOf(value: unknown): Refusal {
     ...(raw['bound'] !== undefined && { bound: failingBoundOf(raw['bound']) }),
     ...(raw['change'] !== undefined && { change: changeOf(raw['change']) }),
     ...(raw['fields'] !== undefined && { fields: arrayOf(raw['fields']).map(fieldOf) }),
+    ...(raw['unpriced'] !== undefined && { unpriced: unpricedOf(raw['unpriced']) }),
     ...(raw['leaderAddress'] !== undefined && { leaderAddress: stringOf(raw['leaderAddress']) }),
   };
+}
+
+const UNPRICED_TEXTS = ['provider', 'model', 'unit', 'why', 'field'] as const;
+
+function unpricedText(details: UnpricedDetails): string {
+  const members = UNPRICED_TEXTS.flatMap((name) => {
+    const text = details[name];
+    return text === undefined ? [] : [`"${name}":${quote(text)}`];
+  });
+  if (details.moreCount !== undefined) members.push(`"more":${details.moreCount}`);
+  return `{${members.join(',')}}`;
+}
+
+function unpricedOf(value: unknown): UnpricedDetails {
+  const raw = objectOf(value);
+  const texts = UNPRICED_TEXTS.flatMap((name) => (raw[name] === undefined ? [] : [[name, stringOf(raw[name])]]));
+  return { ...Object.fromEntries(texts), ...(raw['more'] !== undefined && { moreCount: integerOf(raw['more']) }) };
 }
 
 function changeOf(value: unknown) {

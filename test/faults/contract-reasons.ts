@@ -31,6 +31,7 @@ const BY_STATUS: Readonly<Record<string, readonly string[]>> = {
     'NOT_SETTLED',
     'NOT_PARKED',
     'PRICE_UNKNOWN',
+    'MODEL_NOT_ALLOWED',
     'APPROVAL_REQUIRED',
     'OVERRUN_REJECTED',
     'IMPLAUSIBLE_AMOUNT',

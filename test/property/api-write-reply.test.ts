@@ -12,6 +12,7 @@ import type { Mode, Priority } from '../../src/kernel/enforcement.ts';
 import { MICROS_MAX } from '../../src/kernel/money.ts';
 import type { Reason, Refusal } from '../../src/kernel/refusal.ts';
 import type { Queued, ReservationState } from '../../src/kernel/reservation.ts';
+import { optionalPrice, optionalPriced } from '../support/arbitrary-price.ts';
 
 const micros = fc.oneof(
   fc.bigInt(0n, 300n),
@@ -89,6 +90,8 @@ const answer = fc
         }),
         { nil: undefined },
       ),
+      price: optionalPrice,
+      priced: optionalPriced,
       queued: fc.option(queued, { nil: undefined }),
       holder: text,
       actingFor: text,

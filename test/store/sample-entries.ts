@@ -175,6 +175,8 @@ export function granted(
       priority: PRIORITY_DEFAULT,
       alternative: '',
       shadow: undefined,
+      price: undefined,
+      priced: undefined,
       queued: undefined,
       holder: budget.holder ?? 'worker',
       actingFor: common.personal?.actingFor ?? '',
@@ -254,6 +256,7 @@ export function settled(
       { heldMicros: -amount, settledMicros: amount, overrunMicros: 0n, active: -1, accounts: accountsOn(...nos) },
     ],
     actualMicros: amount,
+    priced: undefined,
     keepOpen: false,
     retainMicros: undefined,
   };

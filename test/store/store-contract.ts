@@ -5,6 +5,7 @@ import { describeAppend } from './contract-append.ts';
 import { describeHistory } from './contract-history.ts';
 import { describeLease } from './contract-lease.ts';
 import { describeLoad } from './contract-load.ts';
+import { describePriced } from './contract-priced.ts';
 import { describeProject } from './contract-project.ts';
 import { describeQueue } from './contract-queue.ts';
 import { describeReads } from './contract-reads.ts';
@@ -37,6 +38,7 @@ export function describeStoreContract(name: string, open: () => Promise<StoreUnd
     describeWindows(world);
     describeHistory(world);
     describeAlerts(world);
+    describePriced(world);
     describeLease(world);
   });
 }

@@ -39,6 +39,7 @@ import { ANY_MODEL, type ModelRules } from '../../src/kernel/model-rules.ts';
 import type { RateDef, RateInput } from '../../src/kernel/rate.ts';
 import type { Refusal } from '../../src/kernel/refusal.ts';
 import type { WindowRule } from '../../src/kernel/window.ts';
+import { optionalPrice, optionalPriced } from './arbitrary-price.ts';
 import { accounts, figures, labels, mode, priority, reservation, waitingUnder } from './arbitrary-reservation.ts';
 import { digest, id, micros, optionalMicros, path, signedMicros, text, timeMs } from './arbitrary-scalars.ts';
 
@@ -101,11 +102,17 @@ const granted = entryOf<Granted>(
 const enqueued = entryOf<Enqueued>('Enqueued', fc.record({ reservation, revisions })).chain(waitingUnder);
 const extended = entryOf<Extended>(
   'Extended',
-  fc.record({ ...change, addMicros: micros, minMicros: micros, revisions }),
+  fc.record({ ...change, addMicros: micros, minMicros: micros, price: optionalPrice, revisions }),
 );
 const settled = entryOf<Settled>(
   'Settled',
-  fc.record({ ...change, actualMicros: optionalMicros, keepOpen: fc.boolean(), retainMicros: optionalMicros }),
+  fc.record({
+    ...change,
+    actualMicros: optionalMicros,
+    priced: optionalPriced,
+    keepOpen: fc.boolean(),
+    retainMicros: optionalMicros,
+  }),
 );
 const released = entryOf<Released>('Released', fc.record(change));
 const move: fc.Arbitrary<LeaseMove> = fc.record({ id, figures, headroom });
@@ -305,6 +312,10 @@ const refusal: fc.Arbitrary<Refusal> = fc.record(
     ),
     change: fc.record({ index: fc.nat(), budget: text }),
     fields: fc.array(fc.record({ field: text, description: text }), { maxLength: 2 }),
+    unpriced: fc.record(
+      { provider: text, model: text, unit: text, moreCount: fc.nat(), why: text, field: text },
+      { requiredKeys: [] },
+    ),
     leaderAddress: text,
   },
   { requiredKeys: ['kind', 'reason', 'message'] },

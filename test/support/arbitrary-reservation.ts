@@ -5,6 +5,7 @@ import { PRIORITIES } from '../../src/kernel/enforcement.ts';
 import type { Enqueued } from '../../src/kernel/entry.ts';
 import type { Reason } from '../../src/kernel/refusal.ts';
 import type { Queued, ReservationFigures, Shadow } from '../../src/kernel/reservation.ts';
+import { optionalPrice } from './arbitrary-price.ts';
 import { digest, id, micros, path, text, timeMs } from './arbitrary-scalars.ts';
 
 export const labels: fc.Arbitrary<Labels> = fc
@@ -59,11 +60,22 @@ export const reservation = fc.record({
   priority,
   alternative: fc.oneof(fc.constant(''), text),
   shadow: fc.option(shadow, { nil: undefined }),
+  price: optionalPrice,
+  priced: fc.constant(undefined),
   queued: fc.constant(undefined),
   holder: text,
   actingFor: fc.constant(''),
   labels: fc.constant([]),
   figures,
+});
+
+// What is in a call only pricing knows: any plain data.
+const callToPrice = fc.record({
+  kind: fc.constant('call' as const),
+  call: fc.dictionary(text, fc.oneof(text, fc.nat(), fc.boolean(), fc.array(text)), {
+    maxKeys: 3,
+    noNullPrototype: true,
+  }),
 });
 
 /** Waits under its entry, with that entry's place, actor and personal fields. */
@@ -76,7 +88,10 @@ export function waitingUnder(entry: Enqueued): fc.Arbitrary<Enqueued> {
     ttlMs: fc.option(timeMs, { nil: undefined }),
     tokens: fc.oneof(fc.constant(0), fc.nat()),
     toolCalls: fc.oneof(fc.constant(0), fc.nat()),
-    alternatives: fc.array(fc.record({ label: text, maxMicros: micros }), { maxLength: 3 }),
+    alternatives: fc.array(
+      fc.record({ label: text, maxMicros: micros, call: callToPrice }, { requiredKeys: ['label', 'maxMicros'] }),
+      { maxLength: 3 },
+    ),
     key: fc.record({ digest, fingerprint: digest }),
     actor: fc.constant(actor),
     salt: fc.constant(personal?.salt),

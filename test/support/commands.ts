@@ -176,7 +176,8 @@ export class Commands {
   /** `actual` undefined: unknown usage. */
   settle(id: string, actual: Micros | undefined, options: SettleOptions = {}): kernel.Settle {
     const { keepOpen = false, retain, outcome, confirmed = false, usage } = options;
-    const fields = JSON.stringify([String(actual), keepOpen, String(retain), outcome, confirmed, usage]);
+    const counts = JSON.stringify(usage, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+    const fields = JSON.stringify([String(actual), keepOpen, String(retain), outcome, confirmed, counts]);
     return {
       ...this.#base('Settle', id, options, fields),
       kind: 'Settle',

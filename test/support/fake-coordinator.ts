@@ -57,6 +57,8 @@ export function fakeReservation(id: string, changes: Partial<Reservation> = {}):
     priority: 'normal',
     alternative: '',
     shadow: undefined,
+    price: undefined,
+    priced: undefined,
     queued: undefined,
     holder: '',
     actingFor: '',

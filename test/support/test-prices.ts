@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import type { CallToPrice, Pricing, UsageToPrice } from '../../src/kernel/price.ts';
 import { createPricing } from '../../src/lane/pricing.ts';
-import type { ModelCall } from '../../src/pricing/model-call.ts';
+import type { ModelCall, ModelName } from '../../src/pricing/model-call.ts';
 import { buildPriceBook, type PriceBook } from '../../src/pricing/price-book.ts';
 import { type HashedPriceRow, hashPriceRow, type PriceRow, type Rates } from '../../src/pricing/price-row.ts';
-import type { UsageReport } from '../../src/pricing/usage/usage-report.ts';
+import { rawReport } from '../../src/pricing/usage/usage-report.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -62,8 +62,9 @@ export function callOf(name: string, call: Partial<ModelCall> = {}): CallToPrice
 }
 
 /** Usage as OpenAI's chat interface reports it. */
-export function usageOf(prompt: number, completion: number, report: Partial<UsageReport> = {}): UsageToPrice {
+export function usageOf(prompt: number, completion: number, served?: ModelName): UsageToPrice {
   const raw = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
-  const own: UsageReport = { served: undefined, context: {}, reported: { kind: 'openai_chat', raw }, ...report };
-  return { kind: 'usage', report: own };
+  const { report, problem } = rawReport('openai_chat', raw, served, {});
+  if (problem !== undefined) throw new Error(`${problem.field} ${problem.text}`);
+  return { kind: 'usage', report };
 }

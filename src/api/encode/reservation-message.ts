@@ -17,6 +17,7 @@ import type {
   Reservation as KernelReservation,
   Shadow as KernelShadow,
 } from '../../kernel/reservation.ts';
+import { pricedMessage, priceMessage } from './price-message.ts';
 import { MODES, PRIORITIES } from './terms-message.ts';
 import { timestampFromMs } from './time.ts';
 import { waitingOf } from './waiting.ts';
@@ -73,6 +74,8 @@ export function reservationMessage(
     alternative: reservation.alternative,
     shadow: reservation.shadow && shadowMessage(reservation.shadow),
     waiting: waitingMessage(reservation, standing),
+    price: reservation.price && priceMessage(reservation.price),
+    priced: reservation.priced && pricedMessage(reservation.priced),
   };
 }
 

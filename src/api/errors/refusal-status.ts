@@ -69,7 +69,7 @@ function metadataOf(refusal: ApiRefusal): Record<string, string> {
   };
   put('budget', refusal.budget);
   put('limit', refusal.limit);
-  put('unit', refusal.unit);
+  put('unit', refusal.unit ?? refusal.unpriced?.unit);
   const named = refusal.failing?.find(({ budget, limit }) => budget === refusal.budget && limit === refusal.limit);
   put('amount', named?.amountMicros);
   put('available', refusal.availableMicros);
@@ -85,6 +85,11 @@ function metadataOf(refusal: ApiRefusal): Record<string, string> {
   put('bound', refusal.bound?.name);
   put('bound_max', refusal.bound?.max);
   put('bound_observed', refusal.bound?.observed);
+  put('provider', refusal.unpriced?.provider);
+  put('model', refusal.unpriced?.model);
+  put('more', refusal.unpriced?.moreCount);
+  put('why', refusal.unpriced?.why);
+  put('field', refusal.unpriced?.field);
   put('change_index', refusal.change?.index);
   put('change_budget', refusal.change?.budget);
   return metadata;

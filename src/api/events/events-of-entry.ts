@@ -54,7 +54,7 @@ export function reservationIdsOf(entry: Entry): readonly ReservationId[] {
 /** The events of an entry, their cursors empty. A refusal changed nothing and tells nothing. */
 export function eventsOf(entry: Entry, around: EntrySurroundings): Event[] {
   const changedEvent = (kind: EventKind, id: ReservationId, figures: ReservationFigures): Event =>
-    reservationEvent(kind, entry, { ...around.reservationOf(id), figures }, around);
+    reservationEvent(kind, entry, { ...around.reservationOf(id), ...pricesOf(entry), figures }, around);
   const changed = (kind: EventKind, changes: readonly { id: ReservationId; figures: ReservationFigures }[]): Event[] =>
     changes.map(({ id, figures }) => changedEvent(kind, id, figures));
   switch (entry.type) {
@@ -89,6 +89,14 @@ export function eventsOf(entry: Entry, around: EntrySurroundings): Event[] {
     default:
       return [budgetEvent(entry, around.treeId)];
   }
+}
+
+// What the entry itself says of prices. What a reservation had before is not told again: who reads late would be told of later prices.
+function pricesOf(entry: Entry): Pick<Reservation, 'price' | 'priced'> {
+  return {
+    price: entry.type === 'Extended' ? entry.price : undefined,
+    priced: entry.type === 'Settled' ? entry.priced : undefined,
+  };
 }
 
 function event(kind: EventKind, { seq, atMs, actor }: Entry, budget: BudgetPath, treeId: TreeId): Event {

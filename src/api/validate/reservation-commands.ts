@@ -10,25 +10,21 @@ import type {
 } from '../../gen/budgetd/v1/reservation_pb.ts';
 import type { Extend, GetReservation, Release, Renew, Renewal, Reserve, Settle } from '../../kernel/command.ts';
 import { type ReservationId, type TreeId, treeOf } from '../../kernel/names.ts';
-import { type ApiRefusal, invalidFields } from '../api-refusal.ts';
+import type { UsageToPrice } from '../../kernel/price.ts';
+import { type ApiRefusal, invalidFields, isRefusal } from '../api-refusal.ts';
 import { commandKey, frameText, frameValue } from '../command-key.ts';
 import { personalFields } from '../personal-fields.ts';
 import { checkAlso, frameAlso } from './also.ts';
 import { checkAlternatives, frameAlternatives } from './alternatives.ts';
+import { checkAmountOrCall } from './amount-or-call.ts';
 import { checkDuration, frameDuration, WAIT_RANGE } from './durations.ts';
 import { checkOutcome, checkPriority } from './enums.ts';
 import { checkLabels } from './labels.ts';
 import { checkTtl } from './lease.ts';
-import {
-  checkKey,
-  checkMicros,
-  checkMinMicros,
-  checkPath,
-  checkReservationId,
-  checkText,
-  type Problems,
-} from './problems.ts';
+import { frameModelCall } from './model-call.ts';
+import { checkKey, checkMicros, checkPath, checkReservationId, checkText, type Problems } from './problems.ts';
 import { UNITS_MAX } from './rates.ts';
+import { checkUsage, frameUsage } from './usage.ts';
 
 /** What a command takes from around its request. */
 export interface CommandOrigin {
@@ -49,8 +45,7 @@ export function reserveCommand(request: ReserveRequest, origin: CommandOrigin): 
   const problems: Problems = [];
   const budget = checkPath(problems, 'budget', request.budget);
   checkKey(problems, 'idempotency_key', request.idempotencyKey, !request.validateOnly);
-  const maxMicros = checkMicros(problems, 'max_micros', request.maxMicros);
-  const minMicros = checkMinMicros(problems, 'min_micros', request.minMicros, 'max_micros', request.maxMicros);
+  const { micros: maxMicros, minMicros, call } = checkAmountOrCall(problems, 'max_micros', request.maxMicros, request);
   const ttlMs = checkTtl(problems, 'ttl', request.ttl);
   const also = checkAlso(problems, 'also', request.also, budget);
   const tokens = checkUse(problems, 'tokens', request.tokens);
@@ -73,8 +68,9 @@ export function reserveCommand(request: ReserveRequest, origin: CommandOrigin): 
     frameValue('tokens', request.tokens) +
     frameValue('tool_calls', request.toolCalls) +
     frameValue('priority', request.priority === 0 ? undefined : request.priority) +
-    frameAlternatives(alternatives) +
-    frameDuration('max_wait', maxWait);
+    frameAlternatives(request.alternatives) +
+    frameDuration('max_wait', maxWait) +
+    frameModelCall(request.modelCall);
   return {
     kind: 'Reserve',
     treeId: treeOf(budget),
@@ -85,6 +81,8 @@ export function reserveCommand(request: ReserveRequest, origin: CommandOrigin): 
     budget,
     maxMicros,
     minMicros,
+    call,
+    price: undefined,
     ttlMs,
     also,
     tokens,
@@ -102,24 +100,40 @@ export function extendCommand(request: ExtendRequest, origin: CommandOrigin): Ex
   const problems: Problems = [];
   const { treeId, id } = checkReservationId(problems, 'reservation_id', request.reservationId);
   checkKey(problems, 'idempotency_key', request.idempotencyKey, true);
-  const addMicros = checkMicros(problems, 'add_micros', request.addMicros);
-  const minMicros = checkMinMicros(problems, 'min_micros', request.minMicros, 'add_micros', request.addMicros);
+  const { micros: addMicros, minMicros, call } = checkAmountOrCall(problems, 'add_micros', request.addMicros, request);
   if (problems.length > 0) return invalidFields(problems);
-  const fields = frameValue('add', request.addMicros) + frameValue('min', request.minMicros);
+  const fields =
+    frameValue('add', request.addMicros) + frameValue('min', request.minMicros) + frameModelCall(request.modelCall);
   const key = commandKey('Extend', request.reservationId, request.idempotencyKey, fields);
-  return { kind: 'Extend', treeId, actor: origin.actor, key, personal: undefined, id, addMicros, minMicros };
+  return { kind: 'Extend', treeId, actor: origin.actor, key, personal: undefined, id, addMicros, minMicros, call };
 }
 
-function checkCost(problems: Problems, request: SettleRequest): bigint | undefined {
-  switch (request.cost.case) {
-    case 'actualMicros':
-      return checkMicros(problems, 'actual_micros', request.cost.value);
+/** A cost by amount, or usage to be priced; neither: unknown. */
+interface StatedCost {
+  readonly actualMicros: bigint | undefined;
+  readonly usage: UsageToPrice | undefined;
+  readonly framed: string;
+}
+
+const UNKNOWN_COST: StatedCost = { actualMicros: undefined, usage: undefined, framed: 'unknown;' };
+
+function checkCost(problems: Problems, { cost, keepOpen }: SettleRequest): StatedCost | ApiRefusal {
+  switch (cost.case) {
+    case 'actualMicros': {
+      const actualMicros = checkMicros(problems, 'actual_micros', cost.value);
+      return { actualMicros, usage: undefined, framed: frameValue('actual', actualMicros) };
+    }
+    case 'usage': {
+      const usage = checkUsage(problems, 'usage', cost.value);
+      if (usage?.kind === 'refusal') return usage;
+      return { actualMicros: undefined, usage, framed: frameUsage(cost.value) };
+    }
     case 'usageUnknown':
-      if (request.keepOpen) problems.push({ field: 'keep_open', description: 'must not be set with usage_unknown' });
-      return undefined;
+      if (keepOpen) problems.push({ field: 'keep_open', description: 'must not be set with usage_unknown' });
+      return UNKNOWN_COST;
     default:
-      problems.push({ field: 'cost', description: 'is required: one of actual_micros and usage_unknown' });
-      return undefined;
+      problems.push({ field: 'cost', description: 'is required: one of actual_micros, usage and usage_unknown' });
+      return UNKNOWN_COST;
   }
 }
 
@@ -135,14 +149,15 @@ export function settleCommand(request: SettleRequest, origin: CommandOrigin): Se
   const problems: Problems = [];
   const { treeId, id } = checkReservationId(problems, 'reservation_id', request.reservationId);
   checkKey(problems, 'idempotency_key', request.idempotencyKey, true);
-  const actualMicros = checkCost(problems, request);
+  const cost = checkCost(problems, request);
   const retainMicros = checkRetain(problems, request);
   const outcome = checkOutcome(problems, 'outcome', request.outcome);
   const labels = checkLabels(problems, 'labels', request.labels);
   if (problems.length > 0) return invalidFields(problems);
+  if (isRefusal(cost)) return cost;
   const { keepOpen, confirmAmount: confirmed } = request;
   const fields =
-    (actualMicros === undefined ? 'unknown;' : frameValue('actual', actualMicros)) +
+    cost.framed +
     frameValue('keep', keepOpen) +
     frameValue('retain', retainMicros) +
     frameText('outcome', outcome ?? '') +
@@ -156,7 +171,8 @@ export function settleCommand(request: SettleRequest, origin: CommandOrigin): Se
     key,
     personal,
     id,
-    actualMicros,
+    actualMicros: cost.actualMicros,
+    usage: cost.usage,
     keepOpen,
     retainMicros,
     confirmed,

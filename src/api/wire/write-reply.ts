@@ -9,6 +9,7 @@ import { OUTCOMES } from '../encode/reservation-message.ts';
 import { MODES, PRIORITIES } from '../encode/terms-message.ts';
 import { waitingOf } from '../encode/waiting.ts';
 import type { ReverseWriter } from './reverse-writer.ts';
+import { writePrice, writePriced } from './write-price.ts';
 
 const MS_PER_SECOND = 1_000;
 const NANOS_PER_MS = 1_000_000;
@@ -49,6 +50,8 @@ const RESERVATION = {
   alternative: bytes(25),
   shadow: bytes(26),
   waiting: bytes(27),
+  price: bytes(28),
+  priced: bytes(29),
 };
 
 /** Field numbers of Shadow. */
@@ -84,6 +87,8 @@ export function writeReply(writer: ReverseWriter, answer: ReservationAnswer): vo
 function writeReservation(writer: ReverseWriter, answer: ReservationAnswer): void {
   const { treeId, reservation, dryRun } = answer;
   const { figures } = reservation;
+  if (reservation.priced !== undefined) writePriced(writer, RESERVATION.priced, reservation.priced);
+  if (reservation.price !== undefined) writePrice(writer, RESERVATION.price, reservation.price);
   if (reservation.queued !== undefined) writeWaiting(writer, answer);
   if (reservation.shadow !== undefined) writeShadow(writer, reservation.shadow);
   writer.text(RESERVATION.alternative, reservation.alternative);

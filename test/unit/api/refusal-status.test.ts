@@ -27,7 +27,7 @@ describe('refusalStatus', () => {
     const byCode = Map.groupBy(Object.entries(REASON_CODES), ([, code]) => code);
     const reasons = Object.fromEntries([...byCode].map(([code, entries]) => [code, entries.map(([name]) => name)]));
     expect(reasons).toEqual({
-      3: ['INVALID_FIELD'],
+      3: ['INVALID_FIELD', 'USAGE_INVALID'],
       5: ['BUDGET_NOT_FOUND', 'RESERVATION_NOT_FOUND'],
       6: ['BUDGET_EXISTS', 'IDEMPOTENCY_KEY_REUSED'],
       7: ['FORBIDDEN'],
@@ -54,6 +54,8 @@ describe('refusalStatus', () => {
         'RESERVATION_RELEASED',
         'RESERVATION_EXPIRED',
         'OVERRUN_REJECTED',
+        'PRICE_UNKNOWN',
+        'MODEL_NOT_ALLOWED',
         'IMPLAUSIBLE_AMOUNT',
         'NOT_ACTIVE',
       ],

@@ -151,18 +151,16 @@ describe('a settlement by usage', () => {
     expect(reservation.figures.settledMicros).toBe(700n);
   });
 
-  test.each([
-    [
-      'contradicts itself',
-      usageOf(10, 10, {
-        reported: { kind: 'openai_chat', raw: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 9 } },
-      }),
-    ],
-    ['is no usage', usageOf(0, 0, { reported: { kind: 'openai_chat', raw: null } })],
-  ])('that %s is refused, the hold stays, and it may be settled as unknown', (_, usage) => {
-    const { id } = granted(reserve()).reservation;
-    const refusal = refused(driver.run(driver.make.settle(id, undefined, { usage, key: 'k' })));
-    expect(refusal).toMatchObject({ reason: 'USAGE_INVALID', reservationId: `t:${id}` });
+  test('that does not say which candidate answered is refused, the hold stays, and it may be settled as unknown', () => {
+    const candidates = ['gpt-4o', 'gpt-4o-mini'].map((model) => ({ provider: 'openai', model }));
+    const { id } = granted(reserve(callOf('openai/gpt-4o', { candidates }))).reservation;
+    const refusal = refused(driver.run(driver.make.settle(id, undefined, { usage: usageOf(10, 10), key: 'k' })));
+    expect(refusal).toMatchObject({
+      reason: 'USAGE_INVALID',
+      reservationId: `t:${id}`,
+      fields: [{ field: 'usage.served' }],
+      unpriced: { why: 'usage_incomplete', field: 'usage.served' },
+    });
     expect(driver.reservation(id).figures).toMatchObject({ state: 'ACTIVE', heldMicros: 3_500n });
     const { reservation } = granted(driver.run(driver.make.settle(id, undefined)));
     expect(reservation.figures).toMatchObject({ settledMicros: 3_500n, estimated: true });
@@ -170,7 +168,7 @@ describe('a settlement by usage', () => {
 
   test('by a model that was not reserved for is refused', () => {
     const { id } = granted(reserve()).reservation;
-    const usage = usageOf(10, 10, { served: { provider: 'anthropic', model: 'claude-sonnet-4' } });
+    const usage = usageOf(10, 10, { provider: 'anthropic', model: 'claude-sonnet-4' });
     expect(refused(driver.run(driver.make.settle(id, undefined, { usage }))).reason).toBe('PRICE_UNKNOWN');
   });
 

@@ -8,6 +8,8 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Availability } from "./limit_pb.ts";
 import { file_budgetd_v1_limit } from "./limit_pb.ts";
+import type { CallPrice, ModelCall, PricedUsage, Usage } from "./model_call_pb.ts";
+import { file_budgetd_v1_model_call } from "./model_call_pb.ts";
 import type { Mode, Priority } from "./terms_pb.ts";
 import { file_budgetd_v1_terms } from "./terms_pb.ts";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
@@ -20,7 +22,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file budgetd/v1/reservation.proto.
  */
 export const file_budgetd_v1_reservation: GenFile = /*@__PURE__*/
-  fileDesc("ChxidWRnZXRkL3YxL3Jlc2VydmF0aW9uLnByb3RvEgpidWRnZXRkLnYxIs4GCgtSZXNlcnZhdGlvbhIWCg5yZXNlcnZhdGlvbl9pZBgBIAEoCRIOCgZidWRnZXQYAiABKAkSKwoFc3RhdGUYAyABKA4yHC5idWRnZXRkLnYxLlJlc2VydmF0aW9uU3RhdGUSGAoQcmVxdWVzdGVkX21pY3JvcxgEIAEoAxIWCg5ncmFudGVkX21pY3JvcxgFIAEoAxITCgtoZWxkX21pY3JvcxgGIAEoAxIWCg5zZXR0bGVkX21pY3JvcxgHIAEoAxIXCg9yZWxlYXNlZF9taWNyb3MYCCABKAMSFgoOb3ZlcnJ1bl9taWNyb3MYCSABKAMSLwoLY3JlYXRlX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZW5ld19hZnRlchgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGxhdGUYDiABKAgSEQoJZXN0aW1hdGVkGA8gASgIEg8KB3N0YXJ0ZWQYECABKAgSDgoGaG9sZGVyGBEgASgJEhIKCmFjdGluZ19mb3IYEiABKAkSMwoGbGFiZWxzGBMgAygLMiMuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbi5MYWJlbHNFbnRyeRIkCgdvdXRjb21lGBQgASgOMhMuYnVkZ2V0ZC52MS5PdXRjb21lEhYKDnJlbGVhc2VfcmVhc29uGBUgASgJEgwKBHVuaXQYFiABKAkSDAoEYWxzbxgXIAMoCRImCghwcmlvcml0eRgYIAEoDjIULmJ1ZGdldGQudjEuUHJpb3JpdHkSEwoLYWx0ZXJuYXRpdmUYGSABKAkSIgoGc2hhZG93GBogASgLMhIuYnVkZ2V0ZC52MS5TaGFkb3cSJAoHd2FpdGluZxgbIAEoCzITLmJ1ZGdldGQudjEuV2FpdGluZxotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIsIBCgdXYWl0aW5nEi4KCnF1ZXVlX3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCndhaXRfdW50aWwYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCRIOCgZidWRnZXQYBCABKAkSDQoFbGltaXQYBSABKAkSGAoLYWhlYWRfY291bnQYBiABKAVIAIgBAUIOCgxfYWhlYWRfY291bnQiSAoGU2hhZG93Eh4KBG1vZGUYASABKA4yEC5idWRnZXRkLnYxLk1vZGUSDgoGcmVhc29uGAIgASgJEg4KBmJ1ZGdldBgDIAEoCSJECgtBbHRlcm5hdGl2ZRINCgVsYWJlbBgBIAEoCRIXCgptYXhfbWljcm9zGAIgASgDSACIAQFCDQoLX21heF9taWNyb3MirQQKDlJlc2VydmVSZXF1ZXN0Eg4KBmJ1ZGdldBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSFwoKbWF4X21pY3JvcxgDIAEoA0gAiAEBEhcKCm1pbl9taWNyb3MYBCABKANIAYgBARImCgN0dGwYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDgoGaG9sZGVyGAYgASgJEhIKCmFjdGluZ19mb3IYByABKAkSNgoGbGFiZWxzGAggAygLMiYuYnVkZ2V0ZC52MS5SZXNlcnZlUmVxdWVzdC5MYWJlbHNFbnRyeRIVCg12YWxpZGF0ZV9vbmx5GAkgASgIEgwKBGFsc28YCiADKAkSEwoGdG9rZW5zGAsgASgDSAKIAQESFwoKdG9vbF9jYWxscxgMIAEoA0gDiAEBEiYKCHByaW9yaXR5GA0gASgOMhQuYnVkZ2V0ZC52MS5Qcmlvcml0eRItCgxhbHRlcm5hdGl2ZXMYDiADKAsyFy5idWRnZXRkLnYxLkFsdGVybmF0aXZlEisKCG1heF93YWl0GA8gASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDQoLX21heF9taWNyb3NCDQoLX21pbl9taWNyb3NCCQoHX3Rva2Vuc0INCgtfdG9vbF9jYWxscyJvCg9SZXNlcnZlUmVzcG9uc2USLAoLcmVzZXJ2YXRpb24YASABKAsyFy5idWRnZXRkLnYxLlJlc2VydmF0aW9uEi4KDGF2YWlsYWJpbGl0eRgCIAEoCzIYLmJ1ZGdldGQudjEuQXZhaWxhYmlsaXR5IpABCg1FeHRlbmRSZXF1ZXN0EhYKDnJlc2VydmF0aW9uX2lkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRIXCgphZGRfbWljcm9zGAMgASgDSACIAQESFwoKbWluX21pY3JvcxgEIAEoA0gBiAEBQg0KC19hZGRfbWljcm9zQg0KC19taW5fbWljcm9zIm4KDkV4dGVuZFJlc3BvbnNlEiwKC3Jlc2VydmF0aW9uGAEgASgLMhcuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbhIuCgxhdmFpbGFiaWxpdHkYAiABKAsyGC5idWRnZXRkLnYxLkF2YWlsYWJpbGl0eSIOCgxVc2FnZVVua25vd24i+QIKDVNldHRsZVJlcXVlc3QSFgoOcmVzZXJ2YXRpb25faWQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEhcKDWFjdHVhbF9taWNyb3MYAyABKANIABIxCg11c2FnZV91bmtub3duGAQgASgLMhguYnVkZ2V0ZC52MS5Vc2FnZVVua25vd25IABIRCglrZWVwX29wZW4YBSABKAgSGgoNcmV0YWluX21pY3JvcxgGIAEoA0gBiAEBEiQKB291dGNvbWUYByABKA4yEy5idWRnZXRkLnYxLk91dGNvbWUSNQoGbGFiZWxzGAggAygLMiUuYnVkZ2V0ZC52MS5TZXR0bGVSZXF1ZXN0LkxhYmVsc0VudHJ5EhYKDmNvbmZpcm1fYW1vdW50GAkgASgIGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBgoEY29zdEIQCg5fcmV0YWluX21pY3JvcyJuCg5TZXR0bGVSZXNwb25zZRIsCgtyZXNlcnZhdGlvbhgBIAEoCzIXLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb24SLgoMYXZhaWxhYmlsaXR5GAIgASgLMhguYnVkZ2V0ZC52MS5BdmFpbGFiaWxpdHkiUQoOUmVsZWFzZVJlcXVlc3QSFgoOcmVzZXJ2YXRpb25faWQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEg4KBnJlYXNvbhgDIAEoCSJvCg9SZWxlYXNlUmVzcG9uc2USLAoLcmVzZXJ2YXRpb24YASABKAsyFy5idWRnZXRkLnYxLlJlc2VydmF0aW9uEi4KDGF2YWlsYWJpbGl0eRgCIAEoCzIYLmJ1ZGdldGQudjEuQXZhaWxhYmlsaXR5IngKDFJlbmV3UmVxdWVzdBIWCg5yZXNlcnZhdGlvbl9pZBgBIAEoCRImCgN0dGwYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDwoHc3RhcnRlZBgDIAEoCBIXCg9pZGVtcG90ZW5jeV9rZXkYBCABKAkibQoNUmVuZXdSZXNwb25zZRIsCgtyZXNlcnZhdGlvbhgBIAEoCzIXLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb24SLgoMYXZhaWxhYmlsaXR5GAIgASgLMhguYnVkZ2V0ZC52MS5BdmFpbGFiaWxpdHkiPwoRQmF0Y2hSZW5ld1JlcXVlc3QSKgoIcmVuZXdhbHMYASADKAsyGC5idWRnZXRkLnYxLlJlbmV3UmVxdWVzdCJDChJCYXRjaFJlbmV3UmVzcG9uc2USLQoHcmVzdWx0cxgBIAMoCzIcLmJ1ZGdldGQudjEuQmF0Y2hSZW5ld1Jlc3VsdCJvChBCYXRjaFJlbmV3UmVzdWx0EiwKB3JlbmV3ZWQYASABKAsyGS5idWRnZXRkLnYxLlJlbmV3UmVzcG9uc2VIABIjCgVlcnJvchgCIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzSABCCAoGcmVzdWx0Ii8KFUdldFJlc2VydmF0aW9uUmVxdWVzdBIWCg5yZXNlcnZhdGlvbl9pZBgBIAEoCSJ2ChZHZXRSZXNlcnZhdGlvblJlc3BvbnNlEiwKC3Jlc2VydmF0aW9uGAEgASgLMhcuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbhIuCgxhdmFpbGFiaWxpdHkYAiABKAsyGC5idWRnZXRkLnYxLkF2YWlsYWJpbGl0eSKNAQoXTGlzdFJlc2VydmF0aW9uc1JlcXVlc3QSDgoGYnVkZ2V0GAEgASgJEisKBXN0YXRlGAIgASgOMhwuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvblN0YXRlEg4KBmhvbGRlchgDIAEoCRIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJiChhMaXN0UmVzZXJ2YXRpb25zUmVzcG9uc2USLQoMcmVzZXJ2YXRpb25zGAEgAygLMhcuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiNQoQTGlzdFF1ZXVlUmVxdWVzdBIOCgZidWRnZXQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFIlcKEUxpc3RRdWV1ZVJlc3BvbnNlEi0KDHJlc2VydmF0aW9ucxgBIAMoCzIXLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb24SEwoLdG90YWxfY291bnQYAiABKAMiPgoOU2Vzc2lvblJlcXVlc3QSLAoIY29tbWFuZHMYASADKAsyGi5idWRnZXRkLnYxLlNlc3Npb25Db21tYW5kItACCg5TZXNzaW9uQ29tbWFuZBISCgpjb21tYW5kX2lkGAEgASgEEi0KB3Jlc2VydmUYAiABKAsyGi5idWRnZXRkLnYxLlJlc2VydmVSZXF1ZXN0SAASKwoGZXh0ZW5kGAMgASgLMhkuYnVkZ2V0ZC52MS5FeHRlbmRSZXF1ZXN0SAASKwoGc2V0dGxlGAQgASgLMhkuYnVkZ2V0ZC52MS5TZXR0bGVSZXF1ZXN0SAASLQoHcmVsZWFzZRgFIAEoCzIaLmJ1ZGdldGQudjEuUmVsZWFzZVJlcXVlc3RIABIpCgVyZW5ldxgGIAEoCzIYLmJ1ZGdldGQudjEuUmVuZXdSZXF1ZXN0SAASPAoPZ2V0X3Jlc2VydmF0aW9uGAcgASgLMiEuYnVkZ2V0ZC52MS5HZXRSZXNlcnZhdGlvblJlcXVlc3RIAEIJCgdjb21tYW5kIj0KD1Nlc3Npb25SZXNwb25zZRIqCgdyZXN1bHRzGAEgAygLMhkuYnVkZ2V0ZC52MS5TZXNzaW9uUmVzdWx0IvkCCg1TZXNzaW9uUmVzdWx0EhIKCmNvbW1hbmRfaWQYASABKAQSIwoFZXJyb3IYAiABKAsyEi5nb29nbGUucnBjLlN0YXR1c0gAEi4KB3Jlc2VydmUYAyABKAsyGy5idWRnZXRkLnYxLlJlc2VydmVSZXNwb25zZUgAEiwKBmV4dGVuZBgEIAEoCzIaLmJ1ZGdldGQudjEuRXh0ZW5kUmVzcG9uc2VIABIsCgZzZXR0bGUYBSABKAsyGi5idWRnZXRkLnYxLlNldHRsZVJlc3BvbnNlSAASLgoHcmVsZWFzZRgGIAEoCzIbLmJ1ZGdldGQudjEuUmVsZWFzZVJlc3BvbnNlSAASKgoFcmVuZXcYByABKAsyGS5idWRnZXRkLnYxLlJlbmV3UmVzcG9uc2VIABI9Cg9nZXRfcmVzZXJ2YXRpb24YCCABKAsyIi5idWRnZXRkLnYxLkdldFJlc2VydmF0aW9uUmVzcG9uc2VIAEIICgZyZXN1bHQqzwEKEFJlc2VydmF0aW9uU3RhdGUSIQodUkVTRVJWQVRJT05fU1RBVEVfVU5TUEVDSUZJRUQQABIcChhSRVNFUlZBVElPTl9TVEFURV9BQ1RJVkUQARIdChlSRVNFUlZBVElPTl9TVEFURV9TRVRUTEVEEAISHgoaUkVTRVJWQVRJT05fU1RBVEVfUkVMRUFTRUQQAxIdChlSRVNFUlZBVElPTl9TVEFURV9FWFBJUkVEEAQSHAoYUkVTRVJWQVRJT05fU1RBVEVfUVVFVUVEEAUqZAoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9TVUNDRUVERUQQARISCg5PVVRDT01FX0ZBSUxFRBACEhUKEU9VVENPTUVfQ0FOQ0VMTEVEEAMy8wUKElJlc2VydmF0aW9uU2VydmljZRJCCgdSZXNlcnZlEhouYnVkZ2V0ZC52MS5SZXNlcnZlUmVxdWVzdBobLmJ1ZGdldGQudjEuUmVzZXJ2ZVJlc3BvbnNlEj8KBkV4dGVuZBIZLmJ1ZGdldGQudjEuRXh0ZW5kUmVxdWVzdBoaLmJ1ZGdldGQudjEuRXh0ZW5kUmVzcG9uc2USPwoGU2V0dGxlEhkuYnVkZ2V0ZC52MS5TZXR0bGVSZXF1ZXN0GhouYnVkZ2V0ZC52MS5TZXR0bGVSZXNwb25zZRJCCgdSZWxlYXNlEhouYnVkZ2V0ZC52MS5SZWxlYXNlUmVxdWVzdBobLmJ1ZGdldGQudjEuUmVsZWFzZVJlc3BvbnNlEjwKBVJlbmV3EhguYnVkZ2V0ZC52MS5SZW5ld1JlcXVlc3QaGS5idWRnZXRkLnYxLlJlbmV3UmVzcG9uc2USSwoKQmF0Y2hSZW5ldxIdLmJ1ZGdldGQudjEuQmF0Y2hSZW5ld1JlcXVlc3QaHi5idWRnZXRkLnYxLkJhdGNoUmVuZXdSZXNwb25zZRJXCg5HZXRSZXNlcnZhdGlvbhIhLmJ1ZGdldGQudjEuR2V0UmVzZXJ2YXRpb25SZXF1ZXN0GiIuYnVkZ2V0ZC52MS5HZXRSZXNlcnZhdGlvblJlc3BvbnNlEl0KEExpc3RSZXNlcnZhdGlvbnMSIy5idWRnZXRkLnYxLkxpc3RSZXNlcnZhdGlvbnNSZXF1ZXN0GiQuYnVkZ2V0ZC52MS5MaXN0UmVzZXJ2YXRpb25zUmVzcG9uc2USSAoJTGlzdFF1ZXVlEhwuYnVkZ2V0ZC52MS5MaXN0UXVldWVSZXF1ZXN0Gh0uYnVkZ2V0ZC52MS5MaXN0UXVldWVSZXNwb25zZRJGCgdTZXNzaW9uEhouYnVkZ2V0ZC52MS5TZXNzaW9uUmVxdWVzdBobLmJ1ZGdldGQudjEuU2Vzc2lvblJlc3BvbnNlKAEwAWIGcHJvdG8z", [file_budgetd_v1_limit, file_budgetd_v1_terms, file_google_protobuf_duration, file_google_protobuf_timestamp, file_google_rpc_status]);
+  fileDesc("ChxidWRnZXRkL3YxL3Jlc2VydmF0aW9uLnByb3RvEgpidWRnZXRkLnYxIp0HCgtSZXNlcnZhdGlvbhIWCg5yZXNlcnZhdGlvbl9pZBgBIAEoCRIOCgZidWRnZXQYAiABKAkSKwoFc3RhdGUYAyABKA4yHC5idWRnZXRkLnYxLlJlc2VydmF0aW9uU3RhdGUSGAoQcmVxdWVzdGVkX21pY3JvcxgEIAEoAxIWCg5ncmFudGVkX21pY3JvcxgFIAEoAxITCgtoZWxkX21pY3JvcxgGIAEoAxIWCg5zZXR0bGVkX21pY3JvcxgHIAEoAxIXCg9yZWxlYXNlZF9taWNyb3MYCCABKAMSFgoOb3ZlcnJ1bl9taWNyb3MYCSABKAMSLwoLY3JlYXRlX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZW5ld19hZnRlchgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGxhdGUYDiABKAgSEQoJZXN0aW1hdGVkGA8gASgIEg8KB3N0YXJ0ZWQYECABKAgSDgoGaG9sZGVyGBEgASgJEhIKCmFjdGluZ19mb3IYEiABKAkSMwoGbGFiZWxzGBMgAygLMiMuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbi5MYWJlbHNFbnRyeRIkCgdvdXRjb21lGBQgASgOMhMuYnVkZ2V0ZC52MS5PdXRjb21lEhYKDnJlbGVhc2VfcmVhc29uGBUgASgJEgwKBHVuaXQYFiABKAkSDAoEYWxzbxgXIAMoCRImCghwcmlvcml0eRgYIAEoDjIULmJ1ZGdldGQudjEuUHJpb3JpdHkSEwoLYWx0ZXJuYXRpdmUYGSABKAkSIgoGc2hhZG93GBogASgLMhIuYnVkZ2V0ZC52MS5TaGFkb3cSJAoHd2FpdGluZxgbIAEoCzITLmJ1ZGdldGQudjEuV2FpdGluZxIkCgVwcmljZRgcIAEoCzIVLmJ1ZGdldGQudjEuQ2FsbFByaWNlEicKBnByaWNlZBgdIAEoCzIXLmJ1ZGdldGQudjEuUHJpY2VkVXNhZ2UaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLCAQoHV2FpdGluZxIuCgpxdWV1ZV90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp3YWl0X3VudGlsGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YAyABKAkSDgoGYnVkZ2V0GAQgASgJEg0KBWxpbWl0GAUgASgJEhgKC2FoZWFkX2NvdW50GAYgASgFSACIAQFCDgoMX2FoZWFkX2NvdW50IkgKBlNoYWRvdxIeCgRtb2RlGAEgASgOMhAuYnVkZ2V0ZC52MS5Nb2RlEg4KBnJlYXNvbhgCIAEoCRIOCgZidWRnZXQYAyABKAkibwoLQWx0ZXJuYXRpdmUSDQoFbGFiZWwYASABKAkSFwoKbWF4X21pY3JvcxgCIAEoA0gAiAEBEikKCm1vZGVsX2NhbGwYAyABKAsyFS5idWRnZXRkLnYxLk1vZGVsQ2FsbEINCgtfbWF4X21pY3JvcyLYBAoOUmVzZXJ2ZVJlcXVlc3QSDgoGYnVkZ2V0GAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRIXCgptYXhfbWljcm9zGAMgASgDSACIAQESFwoKbWluX21pY3JvcxgEIAEoA0gBiAEBEiYKA3R0bBgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIOCgZob2xkZXIYBiABKAkSEgoKYWN0aW5nX2ZvchgHIAEoCRI2CgZsYWJlbHMYCCADKAsyJi5idWRnZXRkLnYxLlJlc2VydmVSZXF1ZXN0LkxhYmVsc0VudHJ5EhUKDXZhbGlkYXRlX29ubHkYCSABKAgSDAoEYWxzbxgKIAMoCRITCgZ0b2tlbnMYCyABKANIAogBARIXCgp0b29sX2NhbGxzGAwgASgDSAOIAQESJgoIcHJpb3JpdHkYDSABKA4yFC5idWRnZXRkLnYxLlByaW9yaXR5Ei0KDGFsdGVybmF0aXZlcxgOIAMoCzIXLmJ1ZGdldGQudjEuQWx0ZXJuYXRpdmUSKwoIbWF4X3dhaXQYDyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKQoKbW9kZWxfY2FsbBgQIAEoCzIVLmJ1ZGdldGQudjEuTW9kZWxDYWxsGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDQoLX21heF9taWNyb3NCDQoLX21pbl9taWNyb3NCCQoHX3Rva2Vuc0INCgtfdG9vbF9jYWxscyJvCg9SZXNlcnZlUmVzcG9uc2USLAoLcmVzZXJ2YXRpb24YASABKAsyFy5idWRnZXRkLnYxLlJlc2VydmF0aW9uEi4KDGF2YWlsYWJpbGl0eRgCIAEoCzIYLmJ1ZGdldGQudjEuQXZhaWxhYmlsaXR5IrsBCg1FeHRlbmRSZXF1ZXN0EhYKDnJlc2VydmF0aW9uX2lkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRIXCgphZGRfbWljcm9zGAMgASgDSACIAQESFwoKbWluX21pY3JvcxgEIAEoA0gBiAEBEikKCm1vZGVsX2NhbGwYBSABKAsyFS5idWRnZXRkLnYxLk1vZGVsQ2FsbEINCgtfYWRkX21pY3Jvc0INCgtfbWluX21pY3JvcyJuCg5FeHRlbmRSZXNwb25zZRIsCgtyZXNlcnZhdGlvbhgBIAEoCzIXLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb24SLgoMYXZhaWxhYmlsaXR5GAIgASgLMhguYnVkZ2V0ZC52MS5BdmFpbGFiaWxpdHkiDgoMVXNhZ2VVbmtub3duIp0DCg1TZXR0bGVSZXF1ZXN0EhYKDnJlc2VydmF0aW9uX2lkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRIXCg1hY3R1YWxfbWljcm9zGAMgASgDSAASMQoNdXNhZ2VfdW5rbm93bhgEIAEoCzIYLmJ1ZGdldGQudjEuVXNhZ2VVbmtub3duSAASIgoFdXNhZ2UYCiABKAsyES5idWRnZXRkLnYxLlVzYWdlSAASEQoJa2VlcF9vcGVuGAUgASgIEhoKDXJldGFpbl9taWNyb3MYBiABKANIAYgBARIkCgdvdXRjb21lGAcgASgOMhMuYnVkZ2V0ZC52MS5PdXRjb21lEjUKBmxhYmVscxgIIAMoCzIlLmJ1ZGdldGQudjEuU2V0dGxlUmVxdWVzdC5MYWJlbHNFbnRyeRIWCg5jb25maXJtX2Ftb3VudBgJIAEoCBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgYKBGNvc3RCEAoOX3JldGFpbl9taWNyb3MibgoOU2V0dGxlUmVzcG9uc2USLAoLcmVzZXJ2YXRpb24YASABKAsyFy5idWRnZXRkLnYxLlJlc2VydmF0aW9uEi4KDGF2YWlsYWJpbGl0eRgCIAEoCzIYLmJ1ZGdldGQudjEuQXZhaWxhYmlsaXR5IlEKDlJlbGVhc2VSZXF1ZXN0EhYKDnJlc2VydmF0aW9uX2lkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRIOCgZyZWFzb24YAyABKAkibwoPUmVsZWFzZVJlc3BvbnNlEiwKC3Jlc2VydmF0aW9uGAEgASgLMhcuYnVkZ2V0ZC52MS5SZXNlcnZhdGlvbhIuCgxhdmFpbGFiaWxpdHkYAiABKAsyGC5idWRnZXRkLnYxLkF2YWlsYWJpbGl0eSJ4CgxSZW5ld1JlcXVlc3QSFgoOcmVzZXJ2YXRpb25faWQYASABKAkSJgoDdHRsGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg8KB3N0YXJ0ZWQYAyABKAgSFwoPaWRlbXBvdGVuY3lfa2V5GAQgASgJIm0KDVJlbmV3UmVzcG9uc2USLAoLcmVzZXJ2YXRpb24YASABKAsyFy5idWRnZXRkLnYxLlJlc2VydmF0aW9uEi4KDGF2YWlsYWJpbGl0eRgCIAEoCzIYLmJ1ZGdldGQudjEuQXZhaWxhYmlsaXR5Ij8KEUJhdGNoUmVuZXdSZXF1ZXN0EioKCHJlbmV3YWxzGAEgAygLMhguYnVkZ2V0ZC52MS5SZW5ld1JlcXVlc3QiQwoSQmF0Y2hSZW5ld1Jlc3BvbnNlEi0KB3Jlc3VsdHMYASADKAsyHC5idWRnZXRkLnYxLkJhdGNoUmVuZXdSZXN1bHQibwoQQmF0Y2hSZW5ld1Jlc3VsdBIsCgdyZW5ld2VkGAEgASgLMhkuYnVkZ2V0ZC52MS5SZW5ld1Jlc3BvbnNlSAASIwoFZXJyb3IYAiABKAsyEi5nb29nbGUucnBjLlN0YXR1c0gAQggKBnJlc3VsdCIvChVHZXRSZXNlcnZhdGlvblJlcXVlc3QSFgoOcmVzZXJ2YXRpb25faWQYASABKAkidgoWR2V0UmVzZXJ2YXRpb25SZXNwb25zZRIsCgtyZXNlcnZhdGlvbhgBIAEoCzIXLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb24SLgoMYXZhaWxhYmlsaXR5GAIgASgLMhguYnVkZ2V0ZC52MS5BdmFpbGFiaWxpdHkijQEKF0xpc3RSZXNlcnZhdGlvbnNSZXF1ZXN0Eg4KBmJ1ZGdldBgBIAEoCRIrCgVzdGF0ZRgCIAEoDjIcLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb25TdGF0ZRIOCgZob2xkZXIYAyABKAkSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkiYgoYTGlzdFJlc2VydmF0aW9uc1Jlc3BvbnNlEi0KDHJlc2VydmF0aW9ucxgBIAMoCzIXLmJ1ZGdldGQudjEuUmVzZXJ2YXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjUKEExpc3RRdWV1ZVJlcXVlc3QSDgoGYnVkZ2V0GAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBSJXChFMaXN0UXVldWVSZXNwb25zZRItCgxyZXNlcnZhdGlvbnMYASADKAsyFy5idWRnZXRkLnYxLlJlc2VydmF0aW9uEhMKC3RvdGFsX2NvdW50GAIgASgDIj4KDlNlc3Npb25SZXF1ZXN0EiwKCGNvbW1hbmRzGAEgAygLMhouYnVkZ2V0ZC52MS5TZXNzaW9uQ29tbWFuZCLQAgoOU2Vzc2lvbkNvbW1hbmQSEgoKY29tbWFuZF9pZBgBIAEoBBItCgdyZXNlcnZlGAIgASgLMhouYnVkZ2V0ZC52MS5SZXNlcnZlUmVxdWVzdEgAEisKBmV4dGVuZBgDIAEoCzIZLmJ1ZGdldGQudjEuRXh0ZW5kUmVxdWVzdEgAEisKBnNldHRsZRgEIAEoCzIZLmJ1ZGdldGQudjEuU2V0dGxlUmVxdWVzdEgAEi0KB3JlbGVhc2UYBSABKAsyGi5idWRnZXRkLnYxLlJlbGVhc2VSZXF1ZXN0SAASKQoFcmVuZXcYBiABKAsyGC5idWRnZXRkLnYxLlJlbmV3UmVxdWVzdEgAEjwKD2dldF9yZXNlcnZhdGlvbhgHIAEoCzIhLmJ1ZGdldGQudjEuR2V0UmVzZXJ2YXRpb25SZXF1ZXN0SABCCQoHY29tbWFuZCI9Cg9TZXNzaW9uUmVzcG9uc2USKgoHcmVzdWx0cxgBIAMoCzIZLmJ1ZGdldGQudjEuU2Vzc2lvblJlc3VsdCL5AgoNU2Vzc2lvblJlc3VsdBISCgpjb21tYW5kX2lkGAEgASgEEiMKBWVycm9yGAIgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXNIABIuCgdyZXNlcnZlGAMgASgLMhsuYnVkZ2V0ZC52MS5SZXNlcnZlUmVzcG9uc2VIABIsCgZleHRlbmQYBCABKAsyGi5idWRnZXRkLnYxLkV4dGVuZFJlc3BvbnNlSAASLAoGc2V0dGxlGAUgASgLMhouYnVkZ2V0ZC52MS5TZXR0bGVSZXNwb25zZUgAEi4KB3JlbGVhc2UYBiABKAsyGy5idWRnZXRkLnYxLlJlbGVhc2VSZXNwb25zZUgAEioKBXJlbmV3GAcgASgLMhkuYnVkZ2V0ZC52MS5SZW5ld1Jlc3BvbnNlSAASPQoPZ2V0X3Jlc2VydmF0aW9uGAggASgLMiIuYnVkZ2V0ZC52MS5HZXRSZXNlcnZhdGlvblJlc3BvbnNlSABCCAoGcmVzdWx0Ks8BChBSZXNlcnZhdGlvblN0YXRlEiEKHVJFU0VSVkFUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASHAoYUkVTRVJWQVRJT05fU1RBVEVfQUNUSVZFEAESHQoZUkVTRVJWQVRJT05fU1RBVEVfU0VUVExFRBACEh4KGlJFU0VSVkFUSU9OX1NUQVRFX1JFTEVBU0VEEAMSHQoZUkVTRVJWQVRJT05fU1RBVEVfRVhQSVJFRBAEEhwKGFJFU0VSVkFUSU9OX1NUQVRFX1FVRVVFRBAFKmQKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEhUKEU9VVENPTUVfU1VDQ0VFREVEEAESEgoOT1VUQ09NRV9GQUlMRUQQAhIVChFPVVRDT01FX0NBTkNFTExFRBADMvMFChJSZXNlcnZhdGlvblNlcnZpY2USQgoHUmVzZXJ2ZRIaLmJ1ZGdldGQudjEuUmVzZXJ2ZVJlcXVlc3QaGy5idWRnZXRkLnYxLlJlc2VydmVSZXNwb25zZRI/CgZFeHRlbmQSGS5idWRnZXRkLnYxLkV4dGVuZFJlcXVlc3QaGi5idWRnZXRkLnYxLkV4dGVuZFJlc3BvbnNlEj8KBlNldHRsZRIZLmJ1ZGdldGQudjEuU2V0dGxlUmVxdWVzdBoaLmJ1ZGdldGQudjEuU2V0dGxlUmVzcG9uc2USQgoHUmVsZWFzZRIaLmJ1ZGdldGQudjEuUmVsZWFzZVJlcXVlc3QaGy5idWRnZXRkLnYxLlJlbGVhc2VSZXNwb25zZRI8CgVSZW5ldxIYLmJ1ZGdldGQudjEuUmVuZXdSZXF1ZXN0GhkuYnVkZ2V0ZC52MS5SZW5ld1Jlc3BvbnNlEksKCkJhdGNoUmVuZXcSHS5idWRnZXRkLnYxLkJhdGNoUmVuZXdSZXF1ZXN0Gh4uYnVkZ2V0ZC52MS5CYXRjaFJlbmV3UmVzcG9uc2USVwoOR2V0UmVzZXJ2YXRpb24SIS5idWRnZXRkLnYxLkdldFJlc2VydmF0aW9uUmVxdWVzdBoiLmJ1ZGdldGQudjEuR2V0UmVzZXJ2YXRpb25SZXNwb25zZRJdChBMaXN0UmVzZXJ2YXRpb25zEiMuYnVkZ2V0ZC52MS5MaXN0UmVzZXJ2YXRpb25zUmVxdWVzdBokLmJ1ZGdldGQudjEuTGlzdFJlc2VydmF0aW9uc1Jlc3BvbnNlEkgKCUxpc3RRdWV1ZRIcLmJ1ZGdldGQudjEuTGlzdFF1ZXVlUmVxdWVzdBodLmJ1ZGdldGQudjEuTGlzdFF1ZXVlUmVzcG9uc2USRgoHU2Vzc2lvbhIaLmJ1ZGdldGQudjEuU2Vzc2lvblJlcXVlc3QaGy5idWRnZXRkLnYxLlNlc3Npb25SZXNwb25zZSgBMAFiBnByb3RvMw", [file_budgetd_v1_limit, file_budgetd_v1_model_call, file_budgetd_v1_terms, file_google_protobuf_duration, file_google_protobuf_timestamp, file_google_rpc_status]);
 
 /**
  * A hold placed for one piece of work, charged to its budget and to every ancestor at once. Amounts are micro-units of
@@ -51,7 +53,7 @@ export type Reservation = Message<"budgetd.v1.Reservation"> & {
   state: ReservationState;
 
   /**
-   * What was asked for: max_micros of the Reserve plus add_micros of every granted Extend.
+   * What was asked for: max_micros of the Reserve, or the price of its model call, plus the same of every granted Extend.
    *
    * @generated from field: int64 requested_micros = 4;
    */
@@ -221,6 +223,21 @@ export type Reservation = Message<"budgetd.v1.Reservation"> & {
    * @generated from field: budgetd.v1.Waiting waiting = 27;
    */
   waiting?: Waiting | undefined;
+
+  /**
+   * What it was priced by and what that pays for; set where it was asked for, or extended, by a model call. In events of the
+   * grant or extension that it came with alone.
+   *
+   * @generated from field: budgetd.v1.CallPrice price = 28;
+   */
+  price?: CallPrice | undefined;
+
+  /**
+   * What the usage that was reported last was charged at; unset where none was. In events of that settlement alone.
+   *
+   * @generated from field: budgetd.v1.PricedUsage priced = 29;
+   */
+  priced?: PricedUsage | undefined;
 };
 
 /**
@@ -336,11 +353,20 @@ export type Alternative = Message<"budgetd.v1.Alternative"> & {
   label: string;
 
   /**
-   * Required: the most that it may cost, in micro-units. Range 0 to max_micros of the request. Granted whole or not at all.
+   * Required without model_call: the most that it may cost, in micro-units. Range 0 to max_micros of the request. Granted whole
+   * or not at all.
    *
    * @generated from field: optional int64 max_micros = 2;
    */
   maxMicros?: bigint | undefined;
+
+  /**
+   * Instead of max_micros: the call that it would make. One that has no price, that a budget does not allow, or that may cost
+   * more than what was asked for first is passed over.
+   *
+   * @generated from field: budgetd.v1.ModelCall model_call = 3;
+   */
+  modelCall?: ModelCall | undefined;
 };
 
 /**
@@ -371,14 +397,14 @@ export type ReserveRequest = Message<"budgetd.v1.ReserveRequest"> & {
   idempotencyKey: string;
 
   /**
-   * Required: the most that the work may cost, in micro-units. Range 0 to 2^63-1. Zero is a valid amount.
+   * Required without model_call: the most that the work may cost, in micro-units. Range 0 to 2^63-1. Zero is a valid amount.
    *
    * @generated from field: optional int64 max_micros = 3;
    */
   maxMicros?: bigint | undefined;
 
   /**
-   * The least that is of use, in micro-units. Range 0 to max_micros. Absent: all of max_micros.
+   * The least that is of use, in micro-units. Range 0 to max_micros. Absent: all of max_micros. Not with model_call.
    *
    * @generated from field: optional int64 min_micros = 4;
    */
@@ -453,8 +479,8 @@ export type ReserveRequest = Message<"budgetd.v1.ReserveRequest"> & {
   priority: Priority;
 
   /**
-   * Cheaper ways to do the work, up to 8, tried in this order where there is no money for max_micros or, if given,
-   * min_micros, and the budget that has none says ON_EXHAUSTION_DEGRADE. The reply says which one was granted, if any.
+   * Cheaper ways to do the work, up to 8, tried in this order where there is no money for max_micros, for the model_call or, if
+   * given, for min_micros, and the budget that has none says ON_EXHAUSTION_DEGRADE. The reply says which one was granted, if any.
    *
    * @generated from field: repeated budgetd.v1.Alternative alternatives = 14;
    */
@@ -468,6 +494,14 @@ export type ReserveRequest = Message<"budgetd.v1.ReserveRequest"> & {
    * @generated from field: google.protobuf.Duration max_wait = 15;
    */
   maxWait?: Duration | undefined;
+
+  /**
+   * Instead of max_micros: the model call that the work is. The most that it can cost is held, whole or not at all; the
+   * reservation's `price` says what that pays for.
+   *
+   * @generated from field: budgetd.v1.ModelCall model_call = 16;
+   */
+  modelCall?: ModelCall | undefined;
 };
 
 /**
@@ -526,18 +560,25 @@ export type ExtendRequest = Message<"budgetd.v1.ExtendRequest"> & {
   idempotencyKey: string;
 
   /**
-   * Required: how much to add at the most, in micro-units. Range 0 to 2^63-1.
+   * Required without model_call: how much to add at the most, in micro-units. Range 0 to 2^63-1.
    *
    * @generated from field: optional int64 add_micros = 3;
    */
   addMicros?: bigint | undefined;
 
   /**
-   * The least that is of use, in micro-units. Range 0 to add_micros. Absent: all of add_micros.
+   * The least that is of use, in micro-units. Range 0 to add_micros. Absent: all of add_micros. Not with model_call.
    *
    * @generated from field: optional int64 min_micros = 4;
    */
   minMicros?: bigint | undefined;
+
+  /**
+   * Instead of add_micros: one more model call, as in ReserveRequest. Usage of either call is then priced by the rows of both.
+   *
+   * @generated from field: budgetd.v1.ModelCall model_call = 5;
+   */
+  modelCall?: ModelCall | undefined;
 };
 
 /**
@@ -632,6 +673,15 @@ export type SettleRequest = Message<"budgetd.v1.SettleRequest"> & {
      */
     value: UsageUnknown;
     case: "usageUnknown";
+  } | {
+    /**
+     * What the model call used: its cost is computed by the price rows that the reservation was granted by, and recorded as
+     * actual_micros would be. Only of a reservation that has a `price`. With keep_open: of one call of several.
+     *
+     * @generated from field: budgetd.v1.Usage usage = 10;
+     */
+    value: Usage;
+    case: "usage";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -1423,7 +1473,9 @@ export const OutcomeSchema: GenEnum<Outcome> = /*@__PURE__*/
  * of the unit; rate_kind ("requests", "tokens", "tool_calls"), rate_count, rate_per_ms, rate_burst, rate_available and
  * rate_requested of the rate that is exceeded; bound ("max_lease", "max_renewals", "max_active", "max_children", "max_depth", "queue_length"),
  * bound_max and bound_observed of a count or of a length in milliseconds: which one it is, the most that is allowed, and what
- * was asked for or is there), a money refusal also QuotaFailure naming the failing limits (subject "<budget>:<limit>"), tightest
+ * was asked for or is there; of PRICE_UNKNOWN and MODEL_NOT_ALLOWED provider and model of the first candidate that it is about,
+ * more (how many more of them there are), why; of PRICE_UNKNOWN for want of a row of the tree's unit unit and why; of USAGE_INVALID
+ * why and the field of the report), a money refusal also QuotaFailure naming the failing limits (subject "<budget>:<limit>"), tightest
  * first, and RetryInfo only where waiting can help. A money refusal names ancestors with their amounts, also to a caller
  * who may not read them. Texts of requests are UTF-8 without control characters; lengths are in bytes.
  *
@@ -1435,10 +1487,11 @@ export const ReservationService: GenService<{
    * is at least min. A budget that does not exist is made with the grant where the one right above has a child_template, or
    * is made so itself, by a template in a template; a refusal makes nothing. Where a budget degrades, the first of the
    * alternatives that fits is granted instead of a refusal for want of money. With max_wait a request for which there is no room
-   * now waits for it instead of being refused: the answer comes when it is granted, or leaves the queue.
+   * now waits for it instead of being refused: the answer comes when it is granted, or leaves the queue. With a model_call the
+   * amount is the most that the call can cost, by the price book.
    * Errors, in this order: INVALID_FIELD, FORBIDDEN, IDEMPOTENCY_KEY_REUSED, BUDGET_NOT_FOUND, BUDGET_SUSPENDED,
-   * BUDGET_CLOSED, MAX_RESERVATION_EXCEEDED, MAX_LEASE_EXCEEDED, DEPTH_LIMIT, FAN_OUT_LIMIT, WINDOW_CLOSED,
-   * EXCEEDS_LIMIT, RATE_LIMITED, CONCURRENCY_LIMIT, BUDGET_EXHAUSTED, CAPACITY_HELD. With max_wait also QUEUE_FULL (as many wait as
+   * BUDGET_CLOSED, MODEL_NOT_ALLOWED, PRICE_UNKNOWN (a candidate, or the tree's unit, has no price: nothing is granted),
+   * MAX_RESERVATION_EXCEEDED, MAX_LEASE_EXCEEDED, DEPTH_LIMIT, FAN_OUT_LIMIT, WINDOW_CLOSED, EXCEEDS_LIMIT, RATE_LIMITED, CONCURRENCY_LIMIT, BUDGET_EXHAUSTED, CAPACITY_HELD. With max_wait also QUEUE_FULL (as many wait as
    * may) and QUEUE_TIMEOUT (no room in time); one that waited and leaves the queue ungranted is told why, with its reservation_id.
    *
    * @generated from rpc budgetd.v1.ReservationService.Reserve
@@ -1449,7 +1502,8 @@ export const ReservationService: GenService<{
     output: typeof ReserveResponseSchema;
   },
   /**
-   * Adds to a live hold: min(add, available), if that is at least min. It never waits. NOT_ACTIVE: the reservation waits for room
+   * Adds to a live hold: min(add, available), if that is at least min; with a model_call the most that the call can cost, with
+   * errors as in Reserve. It never waits. NOT_ACTIVE: the reservation waits for room
    * itself, and holds nothing yet; Settle and Renew say so too. CAPACITY_HELD without RetryInfo: what the
    * reservation holds itself is in the way, and waiting does not give that back.
    *
@@ -1462,7 +1516,8 @@ export const ReservationService: GenService<{
   },
   /**
    * Records what the work cost and gives the rest of the hold back. Errors beside the reservation's state:
-   * IMPLAUSIBLE_AMOUNT (see confirm_amount), OVERRUN_REJECTED (see OverrunPolicy).
+   * IMPLAUSIBLE_AMOUNT (see confirm_amount), OVERRUN_REJECTED (see OverrunPolicy). With usage also USAGE_INVALID and
+   * PRICE_UNKNOWN: nothing was changed, and the same key may settle another way.
    *
    * @generated from rpc budgetd.v1.ReservationService.Settle
    */

@@ -1,0 +1,96 @@
+// What a reservation keeps of prices straight to bytes, as write-reply writes the rest of it: the same messages as
+// encode/price-message makes. Kept equal by the same property test.
+import type { PricedModel, PricedUsage, PricePins, PriceRecord } from '../../kernel/price.ts';
+import { COST_SOURCES } from '../encode/price-message.ts';
+import type { ReverseWriter } from './reverse-writer.ts';
+
+const varint = (field: number): number => field << 3;
+const bytes = (field: number): number => (field << 3) | 2;
+
+/** Field numbers of CallPrice. */
+const PRICE = {
+  pins: bytes(1),
+  maxInputTokens: varint(2),
+  maxOutputTokens: varint(3),
+  outputIsDefault: varint(4),
+  choices: varint(5),
+};
+
+/** Field numbers of PricePins. */
+const PINS = {
+  rowHashes: bytes(1),
+  aliases: bytes(2),
+  unitRowHash: bytes(3),
+  serviceTier: bytes(4),
+  inferenceGeo: bytes(5),
+  cacheTtl: bytes(6),
+};
+
+/** Field numbers of PinnedAlias. */
+const ALIAS = { name: bytes(1), target: bytes(2) };
+
+/** Field numbers of ModelName. */
+const NAME = { provider: bytes(1), model: bytes(2) };
+
+/** Field numbers of PricedUsage. */
+const PRICED = { served: bytes(1), rowHash: bytes(2), source: varint(3), micros: varint(4), counts: bytes(5) };
+
+/** Counts of UsageCounts with their field numbers, the last one first. */
+const COUNTS = [
+  ['fileSearches', varint(10)],
+  ['webSearches', varint(9)],
+  ['audioOutput', varint(8)],
+  ['output', varint(7)],
+  ['audioCacheRead', varint(6)],
+  ['audioInput', varint(5)],
+  ['cacheWrite1h', varint(4)],
+  ['cacheWrite5m', varint(3)],
+  ['cacheRead', varint(2)],
+  ['uncachedInput', varint(1)],
+] as const;
+
+/** Writes a CallPrice as a field. */
+export function writePrice(writer: ReverseWriter, tag: number, price: PriceRecord): void {
+  const end = writer.length;
+  writer.number(PRICE.choices, price.choices);
+  writer.flag(PRICE.outputIsDefault, price.outputIsDefault);
+  writer.number(PRICE.maxOutputTokens, price.outputTokensMax);
+  writer.micros(PRICE.maxInputTokens, price.inputTokensMax);
+  writePins(writer, price.pins);
+  writer.close(tag, end);
+}
+
+/** Writes a PricedUsage as a field. */
+export function writePriced(writer: ReverseWriter, tag: number, priced: PricedUsage): void {
+  const end = writer.length;
+  for (const [name, field] of COUNTS) writer.micros(field, priced.buckets[name]);
+  writer.close(PRICED.counts, end);
+  writer.micros(PRICED.micros, priced.micros);
+  writer.number(PRICED.source, COST_SOURCES[priced.source]);
+  writer.text(PRICED.rowHash, priced.rowHash);
+  writeName(writer, PRICED.served, priced);
+  writer.close(tag, end);
+}
+
+function writePins(writer: ReverseWriter, pins: PricePins): void {
+  const end = writer.length;
+  writer.text(PINS.cacheTtl, pins.cacheTtl ?? '');
+  writer.text(PINS.inferenceGeo, pins.inferenceGeo ?? '');
+  writer.text(PINS.serviceTier, pins.serviceTier ?? '');
+  writer.text(PINS.unitRowHash, pins.unitRowHash ?? '');
+  for (const alias of pins.aliases?.toReversed() ?? []) {
+    const aliasEnd = writer.length;
+    writeName(writer, ALIAS.target, alias.target);
+    writeName(writer, ALIAS.name, alias);
+    writer.close(PINS.aliases, aliasEnd);
+  }
+  for (let i = pins.rowHashes.length - 1; i >= 0; i--) writer.textSet(PINS.rowHashes, pins.rowHashes[i] ?? '');
+  writer.close(PRICE.pins, end);
+}
+
+function writeName(writer: ReverseWriter, tag: number, { provider, model }: PricedModel): void {
+  const end = writer.length;
+  writer.text(NAME.model, model);
+  writer.text(NAME.provider, provider);
+  writer.close(tag, end);
+}

@@ -1,0 +1,101 @@
+// What a reservation keeps of prices as JSON: the rows that a model call was priced by, what that pays for, and what usage was
+// charged at. The same text in the journal and in projected rows. What is rare is left out.
+import type { PinnedAlias, PricedModel, PricedUsage, PricePins, PriceRecord, UsageBuckets } from '../kernel/price.ts';
+import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
+import { CorruptJournalError } from './port.ts';
+
+type Raw = Readonly<Record<string, unknown>>;
+
+/** The counts of UsageBuckets in the order of the text. */
+const BUCKETS = [
+  'uncachedInput',
+  'cacheRead',
+  'cacheWrite5m',
+  'cacheWrite1h',
+  'audioInput',
+  'audioCacheRead',
+  'output',
+  'audioOutput',
+  'webSearches',
+  'fileSearches',
+] as const satisfies readonly (keyof UsageBuckets)[];
+
+/** Names: rows and unitRow hashes, aliases (name, then what it stood for), tier, geo and ttl as asked, in and out tokens. */
+export function priceText({ pins, inputTokensMax, outputTokensMax, outputIsDefault, choices }: PriceRecord): string {
+  const { rowHashes, aliases = [], unitRowHash, serviceTier, inferenceGeo, cacheTtl } = pins;
+  return (
+    `{"rows":[${rowHashes.map(quote).join(',')}]` +
+    (aliases.length === 0 ? '' : `,"aliases":[${aliases.map(aliasText).join(',')}]`) +
+    (unitRowHash === undefined ? '' : `,"unitRow":${quote(unitRowHash)}`) +
+    (serviceTier === undefined ? '' : `,"tier":${quote(serviceTier)}`) +
+    (inferenceGeo === undefined ? '' : `,"geo":${quote(inferenceGeo)}`) +
+    (cacheTtl === undefined ? '' : `,"ttl":${quote(cacheTtl)}`) +
+    `,"in":${amountText(inputTokensMax)},"out":${outputTokensMax}` +
+    (outputIsDefault ? ',"default":true' : '') +
+    (choices === 1 ? '}' : `,"choices":${choices}}`)
+  );
+}
+
+/** Reads what priceText wrote. Throws CorruptJournalError for anything else. */
+export function priceOf(value: unknown): PriceRecord {
+  const raw = objectOf(value);
+  return {
+    pins: pinsOf(raw),
+    inputTokensMax: amountOf(raw['in']),
+    outputTokensMax: integerOf(raw['out']),
+    outputIsDefault: raw['default'] === true,
+    choices: raw['choices'] === undefined ? 1 : integerOf(raw['choices']),
+  };
+}
+
+/** Names: model and row that served, source, counts in the order of BUCKETS. */
+export function pricedText({ provider, model, rowHash, source, buckets, micros }: PricedUsage): string {
+  const counts = BUCKETS.map((name) => amountText(buckets[name]));
+  return (
+    `{"model":[${quote(provider)},${quote(model)}],"row":${quote(rowHash)},"source":"${source}",` +
+    `"counts":[${counts.join(',')}],"micros":${amountText(micros)}}`
+  );
+}
+
+/** Reads what pricedText wrote. Throws CorruptJournalError for anything else. */
+export function pricedOf(value: unknown): PricedUsage {
+  const raw = objectOf(value);
+  const [provider, model] = arrayOf(raw['model'], 2);
+  const counts = arrayOf(raw['counts'], BUCKETS.length).map(amountOf);
+  return {
+    ...modelOf(provider, model),
+    rowHash: stringOf(raw['row']),
+    source: sourceOf(raw['source']),
+    buckets: Object.fromEntries(BUCKETS.map((name, at) => [name, counts[at]])) as unknown as UsageBuckets,
+    micros: amountOf(raw['micros']),
+  };
+}
+
+function pinsOf(raw: Raw): PricePins {
+  return {
+    rowHashes: arrayOf(raw['rows']).map(stringOf),
+    ...(raw['aliases'] !== undefined && { aliases: arrayOf(raw['aliases']).map(aliasOf) }),
+    ...(raw['unitRow'] !== undefined && { unitRowHash: stringOf(raw['unitRow']) }),
+    ...(raw['tier'] !== undefined && { serviceTier: stringOf(raw['tier']) }),
+    ...(raw['geo'] !== undefined && { inferenceGeo: stringOf(raw['geo']) }),
+    ...(raw['ttl'] !== undefined && { cacheTtl: stringOf(raw['ttl']) }),
+  };
+}
+
+const aliasText = ({ provider, model, target }: PinnedAlias): string =>
+  `[${quote(provider)},${quote(model)},${quote(target.provider)},${quote(target.model)}]`;
+
+function aliasOf(value: unknown): PinnedAlias {
+  const [provider, model, targetProvider, targetModel] = arrayOf(value, 4);
+  return { ...modelOf(provider, model), target: modelOf(targetProvider, targetModel) };
+}
+
+const modelOf = (provider: unknown, model: unknown): PricedModel => ({
+  provider: stringOf(provider),
+  model: stringOf(model),
+});
+
+function sourceOf(value: unknown): PricedUsage['source'] {
+  if (value === 'row' || value === 'reported') return value;
+  throw new CorruptJournalError(`not a source of a cost: ${JSON.stringify(value)}`);
+}
