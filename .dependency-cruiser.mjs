@@ -28,7 +28,7 @@ export default {
     room('lane', "The lane imports kernel, pricing and the store's port, never the store behind it.", [
       '^src/kernel/',
       '^src/pricing/',
-      '^src/store/port\\.ts$',
+      '^src/store/(price-)?port\\.ts$',
     ]),
     room('api', "The api imports gen, the kernel's types, pricing, the lane and the store's reads.", [
       '^src/gen/',

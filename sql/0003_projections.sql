@@ -82,8 +82,8 @@ CREATE TABLE budgetd.alerts (
 -- priority: null: normal. alternative: the one that was granted; null: what was asked for first. shadow: mode, reason and budget
 -- where a mode made a grant of a refusal; null: none. queue: of one that waits, or left the queue ungranted: what it is judged
 -- with, and the path that it names, since budget_no is then that of the nearest budget that there was; grant_seq is the entry
--- that put it into the queue. Null: granted. price: what a model call was priced by; null: it was asked for by amount. priced: what
--- the usage that was reported last came to; null: none was.
+-- that put it into the queue. Null: granted. price: what a model call was priced by; null: it was asked for by amount. priced: what the
+-- usage that was reported last came to; null: none was.
 CREATE TABLE budgetd.reservations (
   tree text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL,

@@ -16,6 +16,8 @@ export interface LoadPlan {
   readonly mode: 'reserve' | 'cycle';
   /** Streams to spread the commands over; Sessions only. */
   readonly streams: number;
+  /** Class of the Reserves, as the contract numbers them; Sessions only. Default: they say none. */
+  readonly priority?: number;
   /** Tells this run's keys from those of others. */
   readonly keyPrefix: string;
 }

@@ -56,7 +56,7 @@ class Stream {
   #reserve(): void {
     const no = this.#next++;
     const budget = this.#plan.budgets[no % this.#plan.budgets.length] as string;
-    this.#frame.reserve(no, budget, `${this.#name}-${no}`, 1);
+    this.#frame.reserve(no, budget, `${this.#name}-${no}`, 1, this.#plan.priority);
     this.#waiting.set(no, { sentMs: performance.now(), settles: false });
     if (this.#frame.count === FRAME_COMMANDS_MAX) this.#send();
   }

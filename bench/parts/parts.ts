@@ -5,6 +5,7 @@ import { hostilePart } from './hostile.ts';
 import { alonePart, hotPart, spreadPart, yardstickPart } from './hot-tree.ts';
 import { largePart } from './large.ts';
 import type { Part } from './part.ts';
+import { queuePart } from './queue.ts';
 import { runsPart } from './runs.ts';
 import { soakPart } from './soak.ts';
 import { telemetryCostPart } from './telemetry-cost.ts';
@@ -21,6 +22,7 @@ export const PARTS: readonly Part[] = [
   largePart,
   telemetryCostPart,
   windowsPart,
+  queuePart,
   runsPart,
   soakPart,
 ];

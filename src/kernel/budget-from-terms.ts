@@ -10,8 +10,8 @@ import {
   type WindowDef,
 } from './budget.ts';
 import { ownWindowOf } from './child-share.ts';
-import { ANY_MODEL, modelsAfter } from './model-rules.ts';
 import type { BudgetPath } from './names.ts';
+import { ANY_MODEL, modelsAfter } from './price.ts';
 import type { RateDef, RateInput } from './rate.ts';
 import { type Calendar, sameRule } from './window.ts';
 import { firstPeriodOf } from './window-history.ts';

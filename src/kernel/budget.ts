@@ -1,8 +1,8 @@
 // What the kernel knows of a budget: its definition, which only edits change, and its counters, which only effects change.
 import type { AlertMark } from './alert-mark.ts';
 import type { Enforcement } from './enforcement.ts';
-import type { ModelRules } from './model-rules.ts';
 import type { BudgetPath } from './names.ts';
+import type { ModelRules } from './price.ts';
 import type { RateDef, RateInput, RateLevel } from './rate.ts';
 import type { RecentUse } from './recent-use.ts';
 import type { WindowRule } from './window.ts';

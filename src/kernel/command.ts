@@ -2,9 +2,8 @@
 // build them; only the kernel decides on them.
 import type { BudgetTerms, Labels, LimitInput, OnExpiry, OverrunPolicy, Shape } from './budget.ts';
 import type { Enforcement, Priority } from './enforcement.ts';
-import type { ModelRules } from './model-rules.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
-import type { CallToPrice, PriceRecord, UsageToPrice } from './price.ts';
+import type { CallToPrice, ModelRules, PriceRecord, UsageToPrice } from './price.ts';
 import type { RateInput } from './rate.ts';
 import type { Alternative, CommandKey } from './request.ts';
 import type { Outcome } from './reservation.ts';

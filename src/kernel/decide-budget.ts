@@ -8,9 +8,9 @@ import { answerOnly, type DecideContext, type Decision, entryBase, refuse } from
 import { editNeeds, fitsEdit } from './edit-history.ts';
 import type { BudgetChange, RateMove } from './entry.ts';
 import { invariant } from './invariant.ts';
-import { modelsAfter } from './model-rules.ts';
 import { MICROS_MAX, minMicros } from './money.ts';
 import { parentOf } from './names.ts';
+import { modelsAfter } from './price.ts';
 import { levelAt } from './rate.ts';
 import { readBudget } from './read.ts';
 import { budgetAfter } from './records-after.ts';

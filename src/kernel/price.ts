@@ -76,16 +76,28 @@ export interface PricedUsage extends PricedModel {
   readonly micros: bigint;
 }
 
+/** How dear and how fast service tiers are, the cheapest class first. */
+export const MODEL_TIERS = ['flex', 'standard', 'priority'] as const;
+
+/** A class of service tiers. */
+export type ModelTier = (typeof MODEL_TIERS)[number];
+
 /** What a budget lets calls reach. */
 export interface ModelRules {
-  /** "provider/model" each; undefined: every model; none: no model at all. */
+  /** "provider/model" each, no two the same; undefined: every model; none: no model at all. */
   readonly allowed: readonly string[] | undefined;
   /** The dearest class of service tiers; undefined: every tier. */
-  readonly maxTier: string | undefined;
+  readonly maxTier: ModelTier | undefined;
 }
 
 /** Of a budget that says nothing. One object, so that the usual case is known by it. */
 export const ANY_MODEL: ModelRules = { allowed: undefined, maxTier: undefined };
+
+/** Rules after an edit; a field that is there and undefined is taken away. */
+export function modelsAfter(before: ModelRules, edit: Partial<ModelRules>): ModelRules {
+  const { allowed, maxTier } = { ...before, ...edit };
+  return allowed === undefined && maxTier === undefined ? ANY_MODEL : { allowed, maxTier };
+}
 
 /** Why there is no price. */
 export interface Unpriced {

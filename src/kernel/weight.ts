@@ -1,6 +1,6 @@
 // How much memory a record takes, for whoever bounds what is kept of them. Counting records alone does not bound it: a reservation
 // on nine paths of sixteen levels charges thousands of accounts, where most charge a handful.
-import type { BudgetState } from './budget.ts';
+import type { BudgetDef, BudgetState } from './budget.ts';
 import type { Effect, Entry } from './entry.ts';
 import type { PriceRecord } from './price.ts';
 import type { Reservation } from './reservation.ts';
@@ -63,7 +63,7 @@ export function entryWeight(entry: Entry): number {
     case 'Alerted':
       return weightOf(entry.alerts.length * FIGURES_PARTS);
     default:
-      return weightOf(termsParts(entry.def) + entry.opening.length);
+      return weightOf(termsParts(entry.def) + apartCount(entry.def) + entry.opening.length);
   }
 }
 
@@ -74,6 +74,12 @@ function accountCount(effects: readonly Pick<Effect, 'accounts'>[]): number {
   let count = 0;
   for (const { accounts } of effects) count += accounts.length;
   return count;
+}
+
+// Windows that count children apart: a definition may have a thousand of them.
+function apartCount({ windows, childShares }: BudgetDef): number {
+  if (childShares.length === 0) return 0;
+  return windows.filter(({ childNo }) => childNo !== undefined).length;
 }
 
 interface Terms {

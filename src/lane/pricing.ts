@@ -5,7 +5,6 @@ import { priceCall, type UnknownPrice } from '../pricing/estimate.ts';
 import type { ModelCall } from '../pricing/model-call.ts';
 import type { PriceBook } from '../pricing/price-book.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
-import type { TierClass } from '../pricing/service-tier.ts';
 import type { Usage, UsageProblem } from '../pricing/usage/usage.ts';
 import { type UsageReport, usageOf } from '../pricing/usage/usage-report.ts';
 
@@ -69,7 +68,7 @@ function callOf({ call }: CallToPrice): ModelCall {
 function rulesOf({ allowed, maxTier }: ModelRules) {
   return {
     ...(allowed !== undefined && { allowedModels: allowed }),
-    ...(maxTier !== undefined && { maxTier: maxTier as TierClass }),
+    ...(maxTier !== undefined && { maxTier }),
   };
 }
 

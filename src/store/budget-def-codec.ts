@@ -17,7 +17,7 @@ import {
 } from './budget-terms-codec.ts';
 import { alertAtOf, enforcementMembers, enforcementOf } from './enforcement-codec.ts';
 import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
-import { modelsMember, modelsOf } from './model-rules-codec.ts';
+import { modelsMember, modelsOf } from './models-codec.ts';
 import { ruleFields, ruleOf } from './window-codec.ts';
 
 /** A definition as JSON text. */

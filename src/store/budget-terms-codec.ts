@@ -11,7 +11,7 @@ import {
 import type { RateInput, RateKind } from '../kernel/rate.ts';
 import { alertAtOf, enforcementMembers, enforcementOf } from './enforcement-codec.ts';
 import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
-import { modelsMember, modelsOf } from './model-rules-codec.ts';
+import { modelsMember, modelsOf } from './models-codec.ts';
 import { CorruptJournalError } from './port.ts';
 import { ruleFields, ruleOf } from './window-codec.ts';
 

@@ -122,6 +122,19 @@ export function createMemoryStore(
       up();
       database.tree(treeId).quarantine ??= reason;
     },
+    async loadPrices() {
+      up();
+      return [...database.prices.values()];
+    },
+    async addPrices(epoch, records) {
+      up();
+      if (database.lease.epoch !== epoch) return 'fenced';
+      for (const record of records) {
+        const key = `${record.kind} ${record.hash}`;
+        if (!database.prices.has(key)) database.prices.set(key, record);
+      }
+      return 'added';
+    },
     ...memoryReads(database, up),
     ...memoryAudit(database),
   };

@@ -5,6 +5,7 @@ import type { Entry } from '../kernel/entry.ts';
 import type { BudgetPath, ReservationId, TreeId } from '../kernel/names.ts';
 import type { Reservation } from '../kernel/reservation.ts';
 import type { HistoryNeed, WindowHistory } from '../kernel/window-history.ts';
+import type { PriceStore } from './price-port.ts';
 
 /** End of a tree's journal. A tree without entries has seq 0, GENESIS_HASH and atMs 0. */
 export interface Head {
@@ -156,7 +157,7 @@ export interface IdleBudget {
 }
 
 /** All that the lane asks of a store. */
-export interface Store {
+export interface Store extends PriceStore {
   /** Reads in one snapshot. Budgets and reservations that do not exist are left out. */
   load(request: LoadRequest): Promise<Loaded>;
   /**

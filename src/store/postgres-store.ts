@@ -7,6 +7,7 @@ import { checkDurability } from './durability.ts';
 import { idleBudgets } from './idle-budgets.ts';
 import { loadTree } from './load.ts';
 import type { Store } from './port.ts';
+import { addPrices, loadPrices } from './prices.ts';
 import { projectBatch } from './project.ts';
 import { readHistory } from './read-history.ts';
 import {
@@ -130,6 +131,8 @@ export async function createPostgresStore(options: PostgresStoreOptions): Promis
     holdWriterLease: (holder, address, epoch, ttlMs, graceMs) =>
       holdWriterLease(leases, holder, address, epoch, ttlMs, graceMs),
     releaseWriterLease: (holder, epoch) => releaseWriterLease(leases, holder, epoch),
+    loadPrices: () => loadPrices(lists),
+    addPrices: (epoch, records) => addPrices(appends, epoch, records),
     quarantine: (treeId, reason) => quarantineTree(projections, treeId, reason),
     listBudgetPaths: (query) => listBudgetPaths(lists, query),
     listReservations: (query) => listReservations(lists, query),

@@ -16,8 +16,8 @@ import type {
   Renewed,
   Settled,
 } from '../../src/kernel/entry.ts';
-import { ANY_MODEL } from '../../src/kernel/model-rules.ts';
 import type { BudgetPath, ReservationId, TreeId } from '../../src/kernel/names.ts';
+import { ANY_MODEL } from '../../src/kernel/price.ts';
 import type { Queued, ReservationFigures } from '../../src/kernel/reservation.ts';
 import { GENESIS_HASH, type Head, type Store, type TreeAppend } from '../../src/store/port.ts';
 

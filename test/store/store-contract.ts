@@ -6,6 +6,7 @@ import { describeHistory } from './contract-history.ts';
 import { describeLease } from './contract-lease.ts';
 import { describeLoad } from './contract-load.ts';
 import { describePriced } from './contract-priced.ts';
+import { describePrices } from './contract-prices.ts';
 import { describeProject } from './contract-project.ts';
 import { describeQueue } from './contract-queue.ts';
 import { describeReads } from './contract-reads.ts';
@@ -39,6 +40,7 @@ export function describeStoreContract(name: string, open: () => Promise<StoreUnd
     describeHistory(world);
     describeAlerts(world);
     describePriced(world);
+    describePrices(world);
     describeLease(world);
   });
 }

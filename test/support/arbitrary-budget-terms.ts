@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { windowName } from '../../src/api/validate/window-name.ts';
 import type { BudgetTerms, LimitInput, Shape } from '../../src/kernel/budget.ts';
 import type { Enforcement } from '../../src/kernel/enforcement.ts';
-import type { ModelRules } from '../../src/kernel/model-rules.ts';
 import { MICROS_MAX } from '../../src/kernel/money.ts';
+import type { ModelRules } from '../../src/kernel/price.ts';
 import type { RateInput } from '../../src/kernel/rate.ts';
 import { rollingRule, type WindowRule } from '../../src/kernel/window.ts';
 

@@ -35,7 +35,7 @@ import type {
   Revisions,
   Settled,
 } from '../../src/kernel/entry.ts';
-import { ANY_MODEL, type ModelRules } from '../../src/kernel/model-rules.ts';
+import { ANY_MODEL, type ModelRules } from '../../src/kernel/price.ts';
 import type { RateDef, RateInput } from '../../src/kernel/rate.ts';
 import type { Refusal } from '../../src/kernel/refusal.ts';
 import type { WindowRule } from '../../src/kernel/window.ts';

@@ -11,9 +11,9 @@ import {
 } from '../../src/kernel/budget.ts';
 import type * as kernel from '../../src/kernel/command.ts';
 import { ENFORCED, type Enforcement, type Priority } from '../../src/kernel/enforcement.ts';
-import { ANY_MODEL, type ModelRules } from '../../src/kernel/model-rules.ts';
 import type { BudgetPath, ReservationId, TreeId } from '../../src/kernel/names.ts';
 import type { CallToPrice, UsageToPrice } from '../../src/kernel/price.ts';
+import { ANY_MODEL, type ModelRules } from '../../src/kernel/price.ts';
 import type { RateInput } from '../../src/kernel/rate.ts';
 import type { Alternative } from '../../src/kernel/request.ts';
 import type { Outcome } from '../../src/kernel/reservation.ts';

@@ -27,7 +27,7 @@ import type {
   OnExhaustion as KernelOnExhaustion,
   Priority as KernelPriority,
 } from '../../kernel/enforcement.ts';
-import type { ModelRules as KernelModelRules, ModelTier } from '../../kernel/model-rules.ts';
+import type { ModelRules as KernelModelRules, ModelTier } from '../../kernel/price.ts';
 import type { RateKind as KernelRateKind, RateInput } from '../../kernel/rate.ts';
 import type { CalendarUnit as KernelUnit, WindowRule } from '../../kernel/window.ts';
 import { durationFromMs, timestampFromMs } from './time.ts';

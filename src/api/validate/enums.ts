@@ -12,7 +12,7 @@ import {
 } from '../../gen/budgetd/v1/terms_pb.ts';
 import type { OnExpiry, OverrunPolicy } from '../../kernel/budget.ts';
 import type { Mode, OnExhaustion, Priority } from '../../kernel/enforcement.ts';
-import type { ModelTier } from '../../kernel/model-rules.ts';
+import type { ModelTier } from '../../kernel/price.ts';
 import type { RateKind } from '../../kernel/rate.ts';
 import type { Outcome, ReservationState } from '../../kernel/reservation.ts';
 import type { CalendarUnit } from '../../kernel/window.ts';

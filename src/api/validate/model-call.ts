@@ -54,7 +54,8 @@ export function checkModelCall(problems: Problems, field: string, stated: ModelC
   if (choices !== undefined) call.choices = choices;
   if (stated.audioOutput) call.audioOutput = true;
   for (const name of ['cacheTtl', 'serviceTier', 'inferenceGeo'] as const) {
-    if (stated[name] !== '') call[name] = checkWord(problems, `${field}.${wireName(name)}`, stated[name]);
+    const word = checkWord(problems, `${field}.${wireName(name)}`, stated[name]);
+    if (word !== '') call[name] = word;
   }
   for (const problem of modelCallProblems(call)) {
     problems.push({ field: `${field}.${wireName(problem.field)}`, description: problem.text });

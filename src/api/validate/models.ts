@@ -1,7 +1,7 @@
 // Which models a budget lets calls name, as requests state it: whole or, in an edit, single fields. Its own file because budgets
 // and templates say it in the same words.
 import type { ModelRules as ModelRulesMessage } from '../../gen/budgetd/v1/terms_pb.ts';
-import type { ModelRules } from '../../kernel/model-rules.ts';
+import type { ModelRules } from '../../kernel/price.ts';
 import { allowedModelProblem } from '../../pricing/allowed-models.ts';
 import { frameText, frameValue } from '../command-key.ts';
 import { checkTierClass } from './enums.ts';

@@ -5,7 +5,7 @@ import { EXIT } from './exit-code.ts';
 import { joinForShell } from './shell-words.ts';
 
 /** Refusals that judged nothing about money: the same key may try again. */
-const NOT_REMEMBERED: ReadonlySet<string> = new Set(['BUDGET_SUSPENDED', 'NOT_ACTIVE']);
+const NOT_REMEMBERED: ReadonlySet<string> = new Set(['BUDGET_SUSPENDED', 'NOT_ACTIVE', 'PRICE_UNKNOWN']);
 
 /** Refusals that leave no doubt that nothing was done, and that repeating does not cure. */
 const NOT_REPEATED: ReadonlySet<string> = new Set([
@@ -30,6 +30,10 @@ const ADVICE: Readonly<Record<string, string>> = {
   FAN_OUT_LIMIT: 'Too many open budgets below: close what is done (budgetctl close), or update --max-children.',
   DEPTH_LIMIT: 'Budgets may not be that deep here: use one further up, or update --max-depth.',
   WINDOW_CLOSED: 'Outside the time of a range limit nothing is granted: see budgetctl get for its bounds.',
+  MODEL_NOT_ALLOWED:
+    'The budget lets calls name other models, or cheaper tiers: see budgetctl get, or update --models, --max-tier.',
+  USAGE_INVALID:
+    'The report is refused and the hold stays: settle with the whole report and its --kind, with the actual cost, or --unknown.',
   IMPLAUSIBLE_AMOUNT:
     'Is the unit right? 0.25 is a quarter of one, 250000micros the same. If the amount is true: --confirm, with a new key.',
   OVERLOADED: 'The coordinator has too much to do; nothing was decided. Wait and repeat.',
@@ -84,6 +88,11 @@ const DETAILED: Readonly<Record<string, (failure: CallFailure, method: string) =
     failure.retryAfterMs === undefined
       ? `The budget takes no cost past its ceiling: ${raise(failure)}, then settle again with a new key.`
       : `The budget takes no cost past its ceiling: wait until others are done, and settle again with the same key; or ${raise(failure)}.`,
+  PRICE_UNKNOWN: ({ metadata: { provider, model, unit } }, method) => {
+    if (method === 'Settle') return 'No pinned price fits what was used: settle the actual cost, or --unknown.';
+    if (model === undefined) return `Say what a ${unit ?? 'unit'} is worth in USD, or reserve an amount.`;
+    return `Nobody has said what ${provider}/${model} costs: add its price, use another model, or reserve an amount.`;
+  },
   BUDGET_EXISTS: ({ metadata: { budget } }) =>
     `A budget of this name exists: see budgetctl get${budget === undefined ? '' : ` ${joinForShell([budget])}`}.`,
   BUDGET_NOT_FOUND: ({ metadata: { budget } }, method) => {

@@ -8,7 +8,7 @@ import type { Terminal, Tone } from './terminal.ts';
 
 const WORDS: Readonly<Record<number, string>> = {
   [EventKind.RESERVATION_QUEUED]: 'queued',
-  [EventKind.RESERVATION_LEFT_QUEUE]: 'left queue',
+  [EventKind.RESERVATION_LEFT_QUEUE]: 'left',
   [EventKind.RESERVATION_GRANTED]: 'granted',
   [EventKind.RESERVATION_EXTENDED]: 'extended',
   [EventKind.RESERVATION_RENEWED]: 'renewed',
@@ -33,7 +33,7 @@ const TONES: Readonly<Record<number, Tone>> = {
 };
 
 /** The longest word of a kind. */
-const WORD_WIDTH = 10;
+const WORD_WIDTH = 9;
 
 /** Draws an event. */
 export function drawEvent(event: Event, terminal: Terminal): string {

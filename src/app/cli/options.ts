@@ -24,6 +24,11 @@ export function amountArgument(name: string, description: string): Argument {
   return new Argument(`<${name}...>`, description);
 }
 
+/** The same where it may be left out. */
+export function optionalAmountArgument(name: string, description: string): Argument {
+  return new Argument(`[${name}...]`, description);
+}
+
 /** The amount of an `amountArgument`. */
 export function amountOf(words: readonly string[]): Amount {
   return parseAmount(words.join(' '));

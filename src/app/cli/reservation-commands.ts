@@ -13,16 +13,25 @@ import {
 } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { type Amount, parseAmount } from './amount.ts';
 import { readUnit } from './budget-commands.ts';
+import {
+  addCallOptions,
+  addUsageOptions,
+  type CallOptions,
+  modelCallOf,
+  parseModelName,
+  type UsageOptions,
+  usageOf,
+} from './call-options.ts';
 import { durationFromMs, parseDurationMs } from './duration.ts';
 import { PRIORITIES } from './enforcement.ts';
 import {
-  amountArgument,
   amountOf,
   amountOption,
   checkUnits,
   keyOption,
   labelOption,
   OUTCOMES,
+  optionalAmountArgument,
   outcomeOption,
   parseUnits,
   reasonOption,
@@ -35,10 +44,12 @@ import { UsageError } from './usage-error.ts';
 
 interface TypedAlternative {
   readonly label: string;
-  readonly amount: Amount;
+  /** Undefined: it is the same call of another model. */
+  readonly amount: Amount | undefined;
+  readonly model: ReturnType<typeof parseModelName> | undefined;
 }
 
-interface ReserveOptions {
+interface ReserveOptions extends CallOptions {
   readonly min?: Amount;
   readonly ttl?: number;
   readonly also?: readonly string[];
@@ -54,7 +65,12 @@ interface ReserveOptions {
   readonly key?: string;
 }
 
-interface SettleOptions {
+interface ExtendOptions extends CallOptions {
+  readonly min?: Amount;
+  readonly key?: string;
+}
+
+interface SettleOptions extends UsageOptions {
   readonly unknown?: boolean;
   readonly keepOpen?: boolean;
   readonly retain?: Amount;
@@ -81,7 +97,7 @@ export function addReservationCommands(program: Command, context: CommandContext
 function addReserve(program: Command, context: CommandContext): void {
   const command = program
     .command('reserve <budget>')
-    .addArgument(amountArgument('max', 'the most that the work may cost'))
+    .addArgument(optionalAmountArgument('max', 'the most that the work may cost; left out with --model'))
     .description('place a hold on a budget and all budgets above it')
     .addOption(amountOption('--min <amount>', 'the least that is of use (default: all of max)'))
     .addOption(ttlOption())
@@ -104,7 +120,7 @@ function addReserve(program: Command, context: CommandContext): void {
     .addOption(
       new Option(
         '--alternative <label=amount>',
-        'a cheaper way, granted where there is no money and the budget degrades; may be given several times',
+        'a cheaper way, granted where there is no money and the budget degrades, with --model also label=provider/model; may be given several times',
       ).argParser(parseAlternative),
     )
     .addOption(
@@ -120,6 +136,7 @@ function addReserve(program: Command, context: CommandContext): void {
     .action((path: string, words: string[], options: ReserveOptions) =>
       withSession(context, command, (session) => reserve(session, path, words, options)),
     );
+  addCallOptions(command);
   withExample(
     command,
     'reserve acme/triage 0.25 USD --ttl 5m --holder worker-7',
@@ -127,6 +144,8 @@ function addReserve(program: Command, context: CommandContext): void {
     'reserve acme/triage 0.60 --priority interactive --alternative small-model=0.08 --alternative tiny-model=0.02',
     'reserve acme/triage 0.25 --max-wait 30s --priority critical',
     'reserve acme 10 --min 2 --dry-run',
+    'reserve acme/triage --model openai/gpt-4o --bytes 12000 --max-output 1000',
+    'reserve acme/triage --model openai/gpt-4o --model anthropic/claude-sonnet-4-5 --bytes 12000 --alternative small=openai/gpt-4o-mini',
   );
 }
 
@@ -136,7 +155,8 @@ async function reserve(
   words: readonly string[],
   options: ReserveOptions,
 ): Promise<void> {
-  const max = amountOf(words);
+  const modelCall = modelCallOf(options);
+  const max = amountOrCall(words, modelCall);
   const alternatives = options.alternative ?? [];
   await checkUnits([max, options.min, ...alternatives.map(({ amount }) => amount)], () => readUnit(session, path));
   const isDryRun = options.dryRun === true;
@@ -144,14 +164,14 @@ async function reserve(
   const request = {
     budget: path,
     idempotencyKey: key,
-    maxMicros: max.micros,
+    ...(max === undefined ? { modelCall } : { maxMicros: max.micros }),
     ...(options.min === undefined ? {} : { minMicros: options.min.micros }),
     ...(options.ttl === undefined ? {} : { ttl: durationFromMs(options.ttl) }),
     also: [...(options.also ?? [])],
     ...(options.tokens === undefined ? {} : { tokens: options.tokens }),
     ...(options.toolCalls === undefined ? {} : { toolCalls: options.toolCalls }),
     ...(options.priority === undefined ? {} : { priority: PRIORITIES[options.priority] }),
-    alternatives: alternatives.map(({ label, amount }) => ({ label, maxMicros: amount.micros })),
+    alternatives: alternatives.map((alternative) => alternativeOf(alternative, modelCall)),
     ...(options.maxWait === undefined ? {} : { maxWait: durationFromMs(options.maxWait) }),
     holder: options.holder ?? '',
     actingFor: options.actingFor ?? '',
@@ -163,34 +183,59 @@ async function reserve(
   session.show(ReserveResponseSchema, reply, () => drawReply(reply, session));
 }
 
+// The amount that was typed; undefined: a call is priced instead.
+function amountOrCall(words: readonly string[], modelCall: ReturnType<typeof modelCallOf>): Amount | undefined {
+  if (modelCall === undefined && words.length === 0) throw new UsageError('give an amount, or --model');
+  if (modelCall === undefined) return amountOf(words);
+  if (words.length > 0) throw new UsageError('give either an amount or --model');
+  return undefined;
+}
+
 function parseAlternative(
   text: string,
   previous: readonly TypedAlternative[] | undefined,
 ): readonly TypedAlternative[] {
   const equals = text.lastIndexOf('=');
   if (equals < 1) throw new UsageError(`"${text}" is not label=amount`);
-  return [...(previous ?? []), { label: text.slice(0, equals), amount: parseAmount(text.slice(equals + 1)) }];
+  const label = text.slice(0, equals);
+  const value = text.slice(equals + 1);
+  const isModel = value.includes('/');
+  const amount = isModel ? undefined : parseAmount(value);
+  return [...(previous ?? []), { label, amount, model: isModel ? parseModelName(value) : undefined }];
+}
+
+function alternativeOf({ label, amount, model }: TypedAlternative, modelCall: ReturnType<typeof modelCallOf>) {
+  if (model === undefined) return { label, maxMicros: amount?.micros ?? 0n };
+  if (modelCall === undefined) throw new UsageError(`the alternative ${label} names a model: it goes with --model`);
+  return { label, modelCall: { ...modelCall, candidates: [model] } };
 }
 
 function addExtend(program: Command, context: CommandContext): void {
   const command = program
     .command('extend <reservation>')
-    .addArgument(amountArgument('add', 'how much to add at the most'))
+    .addArgument(optionalAmountArgument('add', 'how much to add at the most; left out with --model'))
     .description('add to a live hold')
     .addOption(amountOption('--min <amount>', 'the least that is of use (default: all of it)'))
     .addOption(keyOption())
-    .action((reservationId: string, words: string[], options: { readonly min?: Amount; readonly key?: string }) =>
+    .action((reservationId: string, words: string[], options: ExtendOptions) =>
       withSession(context, command, async (session) => {
-        const add = amountOf(words);
+        const modelCall = modelCallOf(options);
+        const add = amountOrCall(words, modelCall);
         await checkUnits([add, options.min], () => readUnitOf(session, reservationId));
         const key = options.key ?? freshKey();
         const min = options.min === undefined ? {} : { minMicros: options.min.micros };
-        const request = { reservationId, idempotencyKey: key, addMicros: add.micros, ...min };
+        const asked = add === undefined ? { modelCall } : { addMicros: add.micros };
+        const request = { reservationId, idempotencyKey: key, ...asked, ...min };
         const reply = await session.change(ReservationService.method.extend, request, ['--key', key]);
         session.show(ExtendResponseSchema, reply, () => drawReply(reply, session));
       }),
     );
-  withExample(command, 'extend acme:06fk2xw8q4h1v0t7m3r9ca 0.10');
+  addCallOptions(command);
+  withExample(
+    command,
+    'extend acme:06fk2xw8q4h1v0t7m3r9ca 0.10',
+    'extend acme:06fk2xw8q4h1v0t7m3r9ca --model openai/gpt-4o --bytes 9000 --max-output 500',
+  );
 }
 
 function addRenew(program: Command, context: CommandContext): void {
@@ -228,11 +273,13 @@ function addSettle(program: Command, context: CommandContext): void {
     .action((reservationId: string, words: string[], options: SettleOptions) =>
       withSession(context, command, (session) => settle(session, reservationId, words, options)),
     );
+  addUsageOptions(command);
   withExample(
     command,
     'settle acme:06fk2xw8q4h1v0t7m3r9ca 0.17 USD --outcome succeeded',
     'settle acme:06fk2xw8q4h1v0t7m3r9ca --unknown',
     'settle acme:06fk2xw8q4h1v0t7m3r9ca 512 USD --confirm',
+    'settle acme:06fk2xw8q4h1v0t7m3r9ca --usage-file usage.json --kind openai_chat --served openai/gpt-4o',
   );
 }
 
@@ -242,19 +289,17 @@ async function settle(
   words: readonly string[],
   options: SettleOptions,
 ): Promise<void> {
-  const isUnknown = options.unknown === true;
-  if (isUnknown === words.length > 0) throw new UsageError('give either the actual cost or --unknown');
+  const stated = [options.unknown === true, words.length > 0, options.usageFile !== undefined].filter(Boolean).length;
+  if (stated !== 1) throw new UsageError('give either the actual cost, --usage-file or --unknown');
+  const usage = usageOf(options);
   if (options.retain !== undefined && options.keepOpen !== true) throw new UsageError('--retain goes with --keep-open');
-  const actual = isUnknown ? undefined : parseAmount(words.join(' '));
+  const actual = words.length === 0 ? undefined : parseAmount(words.join(' '));
   await checkUnits([actual, options.retain], () => readUnitOf(session, reservationId));
   const key = options.key ?? freshKey();
   const request = {
     reservationId,
     idempotencyKey: key,
-    cost:
-      actual === undefined
-        ? ({ case: 'usageUnknown', value: {} } as const)
-        : ({ case: 'actualMicros', value: actual.micros } as const),
+    cost: costOf(actual, usage),
     keepOpen: options.keepOpen === true,
     ...(options.retain === undefined ? {} : { retainMicros: options.retain.micros }),
     confirmAmount: options.confirm === true,
@@ -263,6 +308,13 @@ async function settle(
   };
   const reply = await session.change(ReservationService.method.settle, request, ['--key', key]);
   session.show(SettleResponseSchema, reply, () => drawReply(reply, session));
+}
+
+function costOf(actual: Amount | undefined, usage: ReturnType<typeof usageOf>) {
+  if (actual !== undefined) return { case: 'actualMicros', value: actual.micros } as const;
+  return usage === undefined
+    ? ({ case: 'usageUnknown', value: {} } as const)
+    : ({ case: 'usage', value: usage } as const);
 }
 
 function addRelease(program: Command, context: CommandContext): void {

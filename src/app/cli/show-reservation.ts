@@ -5,6 +5,7 @@ import { formatAmount, formatMicros } from './amount.ts';
 import { grantFacts } from './enforcement.ts';
 import { drawFacts, type Fact, formatLabels } from './facts.ts';
 import { formatDistance, formatInstant } from './instant.ts';
+import { priceFacts } from './price-facts.ts';
 import { formatAvailability } from './show-availability.ts';
 import { type Cell, type Column, drawTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -48,6 +49,7 @@ export function drawReservation(
       ['released', ifAny(reservation.releasedMicros, '')],
       ['overrun', ifAny(reservation.overrunMicros, ' past the ceiling')],
       ...grantFacts(reservation),
+      ...priceFacts(reservation),
       ['holder', reservation.holder],
       ['acting for', reservation.actingFor],
       ['labels', formatLabels(reservation.labels)],

@@ -75,6 +75,7 @@ describe('budgets', () => {
         heldMicros: '500000',
         overrunMicros: '0',
         availableMicros: '7500000',
+        flooredMicros: '0',
       },
     ]);
     expect(budget).toMatchObject({ state: 'BUDGET_STATE_ACTIVE', suspendedBy: '', revision: '3' });

@@ -27,8 +27,8 @@ describe('usage', () => {
     [['reserve', 'acme', '1', '--min', '1,5'], "error: option '--min <amount>' argument '1,5' is invalid."],
     [['reserve', 'acme', '1', '--ttl', '60'], "error: option '--ttl <time>' argument '60' is invalid."],
     [['reserve', 'acme', '1', '--label', 'nokey'], `error: option '--label <key=value>' argument 'nokey' is invalid.`],
-    [['settle', ID], 'error: give either the actual cost or --unknown'],
-    [['settle', ID, '1', '--unknown'], 'error: give either the actual cost or --unknown'],
+    [['settle', ID], 'error: give either the actual cost, --usage-file or --unknown'],
+    [['settle', ID, '1', '--unknown'], 'error: give either the actual cost, --usage-file or --unknown'],
     [['settle', ID, '1', '--retain', '1'], 'error: --retain goes with --keep-open'],
     [['tree', '--depth', '0'], "error: option '--depth <n>' argument '0' is invalid."],
     [['reservations', 'acme', '--state', 'odd'], "error: option '--state <state>' argument 'odd' is invalid."],
@@ -48,7 +48,7 @@ describe('usage', () => {
     expect(commands).toEqual([
       ...['create', 'get', 'top-up', 'update', 'set-limit', 'suspend', 'resume', 'close'],
       ...['reserve', 'extend', 'renew', 'settle', 'release'],
-      ...['tree', 'top', 'reservations', 'watch', 'advise'],
+      ...['tree', 'top', 'reservations', 'queue', 'watch', 'advise'],
       ...['plan', 'apply', 'export', 'lint', 'status', 'verify', 'project', 'quarantine', 'invoice'],
     ]);
     for (const command of commands) {

@@ -11,7 +11,7 @@ import {
   UpdateBudgetRequestSchema,
 } from '../../../src/gen/budgetd/v1/budget_pb.ts';
 import { ServiceTierClass } from '../../../src/gen/budgetd/v1/terms_pb.ts';
-import { modelsAfter } from '../../../src/kernel/model-rules.ts';
+import { modelsAfter } from '../../../src/kernel/price.ts';
 
 type Init = Exclude<MessageInitShape<typeof BudgetSchema>, { $typeName: string }>;
 type Models = NonNullable<Init['models']>;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NO_SHAPE } from '../../../src/kernel/budget.ts';
 import { ENFORCED } from '../../../src/kernel/enforcement.ts';
-import { ANY_MODEL } from '../../../src/kernel/model-rules.ts';
+import { ANY_MODEL } from '../../../src/kernel/price.ts';
 import { budgetOf, KernelDriver, refused, START_MS } from '../../support/kernel-driver.ts';
 
 describe('CreateBudget', () => {

@@ -35,6 +35,18 @@ describe('weight', () => {
     expect(entryWeight({ ...granted, reservation, effects })).toBe(77);
   });
 
+  it('grows with the windows in which a budget counts children apart', () => {
+    const driver = new KernelDriver();
+    const { make } = driver;
+    driver.run(make.create('t', { limits: 1_000 }));
+    for (let n = 0; n < 64; n += 1) driver.run(make.create(`t/c${n}`, { floor: 1 }));
+    const last = driver.journal.at(-1);
+    if (last === undefined) throw new Error('nothing is written');
+    // 64 lifetime windows, one limit, and the counter that the last one opens.
+    expect(entryWeight(last)).toBe(1 + Math.floor((64 + 2 + 1) / 32));
+    expect(driver.state.budgetAt('t' as never)?.def.windows).toHaveLength(65);
+  });
+
   it('of budgets is known whatever becomes of them', () => {
     const driver = new KernelDriver();
     const { make, state } = driver;

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { NO_SHAPE } from '../../../src/kernel/budget.ts';
 import { ENFORCED } from '../../../src/kernel/enforcement.ts';
-import { ANY_MODEL } from '../../../src/kernel/model-rules.ts';
+import { ANY_MODEL } from '../../../src/kernel/price.ts';
 import { rollingRule } from '../../../src/kernel/window.ts';
 import { budgetDefOf, budgetDefText } from '../../../src/store/budget-def-codec.ts';
 import { CorruptJournalError } from '../../../src/store/port.ts';

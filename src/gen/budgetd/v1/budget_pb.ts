@@ -480,7 +480,7 @@ export type UpdateBudgetRequest = Message<"budgetd.v1.UpdateBudgetRequest"> & {
    * name, one that is left out is removed, and what is used in its window stays. `rates` replaces the list: a rate is matched
    * by kind and `per` and keeps its level. `shape`, `enforcement` and `models` replace all of it: a field that is unset is
    * taken away, or back to its default. `alert_at` that is unset goes back to its default; shares that were told of in this
-   * period are not told of again.
+   * period are not told of again. `share_percent` that is unset is taken away.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */

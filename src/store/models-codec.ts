@@ -1,5 +1,5 @@
 // Which models a budget lets calls name, as JSON with named fields. Its own file because definitions and templates share it.
-import { ANY_MODEL, MODEL_TIERS, type ModelRules, type ModelTier } from '../kernel/model-rules.ts';
+import { ANY_MODEL, MODEL_TIERS, type ModelRules, type ModelTier } from '../kernel/price.ts';
 import { arrayOf, objectOf, quote, stringOf } from './json-text.ts';
 import { CorruptJournalError } from './port.ts';
 

@@ -1,0 +1,176 @@
+// Model calls and usage on the command line: what was typed on the wire, what came back as people read it, and what can't be meant.
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { toJson } from '@bufbuild/protobuf';
+import { status } from '@grpc/grpc-js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CostSource } from '../../../src/gen/budgetd/v1/model_call_pb.ts';
+import {
+  ExtendRequestSchema,
+  ReservationService,
+  ReserveRequestSchema,
+  SettleRequestSchema,
+} from '../../../src/gen/budgetd/v1/reservation_pb.ts';
+import { type FakeCoordinator, Refuse, startFakeCoordinator } from './fake-coordinator.ts';
+import { availability, ID, reservation, runCli } from './run-cli.ts';
+
+const { reserve, extend, settle } = ReservationService.method;
+const HASH = '0123456789abcdef0123456789abcdef';
+const PRICE = { pins: { rowHashes: [HASH] }, maxInputTokens: 12_256n, maxOutputTokens: 4_096n, choices: 1 };
+
+let fake: FakeCoordinator;
+let folder: string;
+
+beforeEach(async () => {
+  fake = await startFakeCoordinator();
+  folder = await mkdtemp(join(tmpdir(), 'budgetd-usage-'));
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+  fake.stop();
+});
+
+const run = (words: readonly string[]) => runCli(fake, words);
+
+describe('a model call', () => {
+  it('is reserved for with everything that was typed, and what it pays for is shown', async () => {
+    const price = { ...PRICE, outputIsDefault: true };
+    fake.answer(reserve, () => ({ reservation: reservation({ price }), availability }));
+    const call = ['--model', 'openai/gpt-4o', '--model', 'openrouter/google/gemini', '--bytes', '12000'];
+    const media = ['--media', 'image=900', '--media', 'audio=5', '--server-tool', 'web_search=3,4000', '--has-tools'];
+    const words = ['--cache-ttl', '1h', '--service-tier', 'flex', '--inference-geo', 'us', '--choices', '2'];
+    const more = ['--alternative', 'small=openai/gpt-4o-mini', '--alternative', 'tiny=0.01', '--key', 'k'];
+    const { stdout, exitCode } = await run(['reserve', 'acme/triage', ...call, ...media, ...words, ...more]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('pays for     12256 tokens in, 4096 out\n');
+    expect(stdout).toContain('to send      a maximum of 4096 output tokens\n');
+    const shared = {
+      requestBytes: '12000',
+      media: [
+        { kind: 'MEDIA_KIND_IMAGE', maxInputTokens: '900' },
+        { kind: 'MEDIA_KIND_AUDIO', maxInputTokens: '5' },
+      ],
+      serverTools: [{ kind: 'SERVER_TOOL_KIND_WEB_SEARCH', maxUses: '3', maxInputTokens: '4000' }],
+      hasTools: true,
+      choices: 2,
+      cacheTtl: '1h',
+      serviceTier: 'flex',
+      inferenceGeo: 'us',
+    };
+    expect(toJson(ReserveRequestSchema, fake.requestOf(reserve))).toEqual({
+      budget: 'acme/triage',
+      idempotencyKey: 'k',
+      modelCall: {
+        candidates: [
+          { provider: 'openai', model: 'gpt-4o' },
+          { provider: 'openrouter', model: 'google/gemini' },
+        ],
+        ...shared,
+      },
+      alternatives: [
+        { label: 'small', modelCall: { candidates: [{ provider: 'openai', model: 'gpt-4o-mini' }], ...shared } },
+        { label: 'tiny', maxMicros: '10000' },
+      ],
+    });
+  });
+
+  it('extends a hold', async () => {
+    fake.answer(extend, () => ({ reservation: reservation({ price: { ...PRICE, choices: 3 } }), availability }));
+    const call = ['--model', 'openai/gpt-4o', '--input-tokens', '900', '--max-output', '0', '--audio-output'];
+    const { stdout } = await run(['extend', ID, ...call, '--key', 'k']);
+    expect(stdout).toContain('pays for     12256 tokens in, 4096 out of each of 3 choices\n');
+    expect(stdout).not.toContain('to send');
+    expect(toJson(ExtendRequestSchema, fake.requestOf(extend))).toEqual({
+      reservationId: ID,
+      idempotencyKey: 'k',
+      modelCall: {
+        candidates: [{ provider: 'openai', model: 'gpt-4o' }],
+        inputTokens: '900',
+        maxOutputTokens: '0',
+        audioOutput: true,
+      },
+    });
+  });
+
+  it.each([
+    [['reserve', 'acme'], 'give an amount, or --model'],
+    [['reserve', 'acme', '1', '--model', 'a/b', '--bytes', '1'], 'give either an amount or --model'],
+    [['reserve', 'acme', '1', '--max-output', '5'], '--max-output goes with --model'],
+    [['reserve', 'acme', '--model', 'a/b'], '--model goes with --bytes or --input-tokens'],
+    [['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--input-tokens', '1'], 'goes with --bytes or --input-to'],
+    [['reserve', 'acme', '--model', 'gpt-4o', '--bytes', '1'], '"gpt-4o" is not provider/model'],
+    [['reserve', 'acme', '--model', 'a/b', '--bytes', '-1'], '"-1" is not a whole number from 0 up'],
+    [['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--media', 'image'], 'is not a whole number'],
+    [['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--media', 'smell=1'], '"smell=1" is not kind=tokens'],
+    [
+      ['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--server-tool', 'x=1,2'],
+      '"x=1,2" is not kind=uses,tokens',
+    ],
+    [['reserve', 'acme', '1', '--alternative', 'a=b/c'], 'the alternative a names a model: it goes with --model'],
+    [['settle', ID], 'give either the actual cost, --usage-file or --unknown'],
+    [['settle', ID, '1', '--usage-file', 'x', '--kind', 'gemini'], 'give either the actual cost'],
+    [['settle', ID, '--unknown', '--kind', 'gemini'], '--kind goes with --usage-file'],
+    [['settle', ID, '--usage-file', '/nowhere/at/all', '--kind', 'gemini'], "/nowhere/at/all can't be read"],
+    [['settle', ID, '--usage-file', 'x'], '--usage-file goes with --kind'],
+  ])('%j can not be meant', async (words, message) => {
+    const { exitCode, stderr } = await run(words);
+    expect([exitCode, fake.received.length]).toEqual([2, 0]);
+    expect(stderr).toContain(message);
+  });
+});
+
+describe('usage', () => {
+  const json = '{"prompt_tokens": 900, "completion_tokens": 50}\n';
+
+  it('is sent as the file has it, and the charge is shown', async () => {
+    const served = { provider: 'openai', model: 'gpt-4o' };
+    const priced = { served, rowHash: HASH, source: CostSource.ROW, micros: 2_750n };
+    fake.answer(settle, () => ({ reservation: reservation({ price: PRICE, priced }), availability }));
+    const file = join(folder, 'usage.json');
+    writeFileSync(file, json);
+    const words = [
+      '--usage-file',
+      file,
+      '--kind',
+      'ai_sdk_v6',
+      '--served',
+      'openai/gpt-4o',
+      '--served-tier',
+      'default',
+    ];
+    const { stdout } = await run(['settle', ID, ...words, '--library', 'openai.chat', '--key', 'k']);
+    expect(stdout).toContain('charged      0.00275 USD for openai/gpt-4o, by row 0123456789ab\n');
+    expect(toJson(SettleRequestSchema, fake.requestOf(settle))).toEqual({
+      reservationId: ID,
+      idempotencyKey: 'k',
+      usage: { raw: { kind: 'ai_sdk_v6', json }, served, serviceTier: 'default', libraryProvider: 'openai.chat' },
+    });
+  });
+
+  it('that carries its own cost says so', async () => {
+    const priced = { served: { provider: 'openrouter', model: 'x/y' }, source: CostSource.REPORTED, micros: 1n };
+    fake.answer(settle, () => ({ reservation: reservation({ priced }), availability }));
+    expect((await run(['settle', ID, '1'])).stdout).toContain(
+      '0.000001 USD for openrouter/x/y, as the provider says\n',
+    );
+  });
+});
+
+it.each([
+  ['reserve', 'PRICE_UNKNOWN', { provider: 'openai', model: 'gpt-9' }, 'Nobody has said what openai/gpt-9 costs'],
+  ['reserve', 'PRICE_UNKNOWN', { unit: 'INR' }, 'Say what a INR is worth in USD'],
+  ['settle', 'PRICE_UNKNOWN', {}, 'settle the actual cost, or --unknown.'],
+  ['settle', 'USAGE_INVALID', {}, 'The report is refused and the hold stays'],
+  ['reserve', 'MODEL_NOT_ALLOWED', { provider: 'a', model: 'b' }, 'update --models, --max-tier.'],
+])('%s that is refused as %s %j is told what to do', async (command, reason, metadata, advice) => {
+  const refuse = (): never => {
+    throw new Refuse(status.FAILED_PRECONDITION, reason, 'the message', { metadata: { ...metadata } });
+  };
+  fake.answer(reserve, refuse);
+  fake.answer(settle, refuse);
+  const words = command === 'reserve' ? ['reserve', 'acme', '1'] : ['settle', ID, '1'];
+  expect((await run([...words, '--key', 'k'])).stderr).toContain(advice);
+});
