@@ -4,11 +4,14 @@ import type { BudgetState } from './budget.ts';
 import type { Charge } from './charge.ts';
 import type { Reserve } from './command.ts';
 import type { DecideContext, QueueContext } from './decision.ts';
+import { leewayMicros } from './enforcement.ts';
 import type { LimitRoom } from './headroom.ts';
+import { atLeastZero } from './money.ts';
 import type { BudgetPath } from './names.ts';
-import { type Ask, failingRooms, timedRecoveryMs } from './refuse-money.ts';
+import { type Ask, failingRooms } from './refuse-money.ts';
 import type { RateRoom } from './refuse-rate.ts';
 import { fullBudgets, rateFails, waitMs } from './refuse-rate.ts';
+import { rollingFreeMs, rollingSpend } from './rolling-spend.ts';
 import type { TreeState } from './tree-state.ts';
 import { childAt, isAhead, rankOf } from './wait-order.ts';
 import type { PointName, WaitPoint } from './wait-point.ts';
@@ -39,15 +42,15 @@ export function behindOf(state: TreeState, asked: Asked, command: Reserve, conte
   if (queue === undefined) return NOT_BEHIND;
   const points: WaitPoint[] = [];
   for (const budget of asked.judging) {
-    for (const point of queue.pointsAt(budget.def.no)) {
+    for (const point of queue.pointsAt(budget.def.path)) {
       if (uses(point, asked.rates) && isBehind(queue, point, command, context)) points.push(point);
     }
   }
   return points.length === 0 ? NOT_BEHIND : { points };
 }
 
-function uses({ kind, budgetNo, no }: PointName, rates: readonly RateRoom[]): boolean {
-  return kind !== 'rate' || rates.some(({ budget, rate }) => budget.def.no === budgetNo && rate.no === no);
+function uses({ kind, budget: path, no }: PointName, rates: readonly RateRoom[]): boolean {
+  return kind !== 'rate' || rates.some(({ budget, rate }) => budget.def.path === path && rate.no === no);
 }
 
 function isBehind(
@@ -68,8 +71,8 @@ function isBehind(
 
 /** Whether somebody is before it at a limit. */
 export function isBehindAt({ points }: Behind, { budget, limit }: LimitRoom): boolean {
-  for (const { kind, budgetNo, no } of points)
-    if (kind === 'limit' && no === limit.no && budgetNo === budget.def.no) return true;
+  for (const { kind, budget: path, no } of points)
+    if (kind === 'limit' && no === limit.no && path === budget.def.path) return true;
   return false;
 }
 
@@ -81,16 +84,15 @@ export interface Contended {
 
 /** Finds them. `rooms`: every limit of the charge. */
 export function contendedBy(asked: Asked, rooms: readonly LimitRoom[], behind: Behind, ask: Ask): Contended {
-  const points: PointName[] = behind.points.map(({ budgetNo, budget, kind, no }) => ({ budgetNo, budget, kind, no }));
+  const points: PointName[] = behind.points.map(({ budget, kind, no }) => ({ budget, kind, no }));
   let wakeMs = Number.POSITIVE_INFINITY;
-  const add = ({ def }: BudgetState, kind: PointName['kind'], no: number): void => {
-    const isKnown = points.some((each) => each.budgetNo === def.no && each.kind === kind && each.no === no);
-    if (!isKnown) points.push({ budgetNo: def.no, budget: def.path, kind, no });
+  const add = ({ def: { path } }: BudgetState, kind: PointName['kind'], no: number): void => {
+    const isKnown = points.some((each) => each.budget === path && each.kind === kind && each.no === no);
+    if (!isKnown) points.push({ budget: path, kind, no });
   };
   for (const room of failingRooms(rooms, ask)) {
     add(room.budget, 'limit', room.limit.no);
-    const recoverMs = timedRecoveryMs(room, ask);
-    if (recoverMs !== undefined) wakeMs = Math.min(wakeMs, ask.nowMs + recoverMs);
+    wakeMs = Math.min(wakeMs, roomMs(room, ask));
   }
   for (const room of asked.rates) {
     if (!rateFails(room)) continue;
@@ -99,6 +101,43 @@ export function contendedBy(asked: Asked, rooms: readonly LimitRoom[], behind: B
   }
   for (const full of fullBudgets(asked.judging)) add(full, 'slots', 0);
   return { points, wakeMs };
+}
+
+// When time alone may have made more room under a limit, with every hold where it is: what is held in a period that is over is not
+// in the way of one that begins. Infinite where it never does.
+function roomMs({ budget, limit, roomMicros }: LimitRoom, { minMicros, priority, nowMs, calendar }: Ask): number {
+  const window = budget.def.windows.find(({ no }) => no === limit.windowNo);
+  const missingMicros = minMicros - atLeastZero(roomMicros + leewayMicros(budget, priority));
+  // Somebody before it is all that is in the way.
+  if (missingMicros <= 0n) return Number.POSITIVE_INFINITY;
+  switch (window?.rule.kind) {
+    case 'calendar':
+      return calendar.period(window.rule, nowMs).endMs;
+    case 'rolling': {
+      const spent = rollingSpend(budget.steps, window.no, window.rule, nowMs);
+      const leftMicros =
+        spent.settledMicros + spent.overrunMicros + roomMicros + leewayMicros(budget, priority) - minMicros;
+      return rollingFreeMs(budget.steps, window.no, window.rule, nowMs, leftMicros) ?? Number.POSITIVE_INFINITY;
+    }
+    default:
+      return Number.POSITIVE_INFINITY;
+  }
+}
+
+/**
+ * When what a request asks for may be gone for good, by time alone: a range is over, or what was topped up for a period. Infinite where
+ * it can't be.
+ */
+export function goneMs(rooms: readonly LimitRoom[], { nowMs, calendar }: DecideContext): number {
+  let firstMs = Number.POSITIVE_INFINITY;
+  for (const { budget, limit, account } of rooms) {
+    const rule = budget.def.windows.find(({ no }) => no === limit.windowNo)?.rule;
+    // One of a budget that only watches may be over already.
+    if (rule?.kind === 'range' && rule.endMs > nowMs) firstMs = Math.min(firstMs, rule.endMs);
+    const isToppedUp = rule?.kind === 'calendar' && limit.topUp?.periodMs === account.periodMs;
+    if (isToppedUp) firstMs = Math.min(firstMs, calendar.period(rule, nowMs).endMs);
+  }
+  return firstMs;
 }
 
 /** Every point that a request asks for: where one that fits stands until it is its turn, or until its caller is back. */
@@ -112,7 +151,7 @@ export function allPoints(asked: Asked, rooms: readonly LimitRoom[]): PointName[
 }
 
 function nameOf({ def }: BudgetState, kind: PointName['kind'], no: number): PointName {
-  return { budgetNo: def.no, budget: def.path, kind, no };
+  return { budget: def.path, kind, no };
 }
 
 /** When a request that waits rises a class next; infinite where it can't any more. */

@@ -222,6 +222,8 @@ function overrunRefusal(
   // Kept capacity is no bound for what is spent already.
   const rooms = limitRooms(charge, context.nowMs).filter(({ budget }) => binds(budget));
   const failing = rooms.filter((room) => availableMicros(room) < pastHoldMicros);
+  // What is past the amount of a budget that only watches is overrun there, and rejected by nobody.
+  if (failing.length === 0) return undefined;
   const why = `the cost passes the hold by more than is available, and ${rejecting.def.path} takes no overrun`;
   const refusal = refusalOf('OVERRUN_REJECTED', why, leastBy(failing, availableMicros), failing, ask);
   return withRetry(

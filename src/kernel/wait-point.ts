@@ -6,15 +6,14 @@ import { invariant } from './invariant.ts';
 import type { BudgetPath, ReservationId } from './names.ts';
 import { childAt, lessOf, RANK_MAX, type Share, type Standing, type Waiting } from './wait-order.ts';
 
-/** What can be short: `no` is that of a limit or a rate, 0 for the slots. */
+/** What can be short: `no` is that of a limit or a rate, 0 for the slots. By path: a budget that a grant will make has no number yet. */
 export interface PointName {
-  readonly budgetNo: number;
   readonly budget: BudgetPath;
   readonly kind: 'limit' | 'rate' | 'slots';
   readonly no: number;
 }
 
-/** Those that ask the same budgets in the same class, first come first. */
+/** Those that ask the same in the same class, first come first. */
 export class WaitLine {
   readonly key: string;
   readonly paths: readonly BudgetPath[];
@@ -76,11 +75,11 @@ export const SHARE_STEP_MS = 10_000;
 
 /** See the head of this file. */
 export class WaitPoint implements PointName {
-  readonly budgetNo: number;
   readonly budget: BudgetPath;
   readonly kind: PointName['kind'];
   readonly no: number;
   readonly #shareOf: ShareOf;
+  readonly #overtaken: (point: WaitPoint) => void;
   /** By rank. */
   readonly #children = PRIORITIES.map(() => new IndexedHeap<WaitChild>(childIsAhead));
   readonly #byPath = PRIORITIES.map(() => new Map<string, WaitChild>());
@@ -88,12 +87,13 @@ export class WaitPoint implements PointName {
   readonly #moved = new Set<string>();
   #step = -1;
 
-  constructor({ budgetNo, budget, kind, no }: PointName, shareOf: ShareOf) {
-    this.budgetNo = budgetNo;
+  /** `overtaken`: called when another line comes first here because of shares alone, whoever made them be reckoned anew. */
+  constructor({ budget, kind, no }: PointName, shareOf: ShareOf, overtaken: (point: WaitPoint) => void) {
     this.budget = budget;
     this.kind = kind;
     this.no = no;
     this.#shareOf = shareOf;
+    this.#overtaken = overtaken;
   }
 
   get isEmpty(): boolean {
@@ -129,6 +129,12 @@ export class WaitPoint implements PointName {
 
   /** Reckons shares anew where they have changed. */
   bringForward(nowMs: number): void {
+    const before = this.firstLine;
+    this.#reckon(nowMs);
+    if (this.firstLine !== before) this.#overtaken(this);
+  }
+
+  #reckon(nowMs: number): void {
     const step = Math.floor(nowMs / SHARE_STEP_MS);
     if (step !== this.#step) {
       this.#step = step;
@@ -181,5 +187,5 @@ export class WaitPoint implements PointName {
 
 /** Whether two names are of one point. */
 export function isSame(a: PointName, b: PointName): boolean {
-  return a.budgetNo === b.budgetNo && a.kind === b.kind && a.no === b.no;
+  return a.budget === b.budget && a.kind === b.kind && a.no === b.no;
 }

@@ -1,18 +1,18 @@
 // Who waits in a tree, and in which order what comes free is offered. An index over the reservations in state QUEUED: it holds nothing
 // that does not follow from them, and decides nothing (decide-queue.ts).
 //
-//   line    those that ask the same budgets in the same class, first come first. Only its head can be next: whatever holds the head
-//           back, the others of its line need as well
+//   line    those that ask the same budgets, and rates of the same kinds, in the same class, first come first. Only its head can be
+//           next: whatever holds the head back, the others of its line need as well
 //   point   what can be short: one limit, one rate, or the slots of a budget. A head has a place at each point that holds it back
 //   order   at a point: the higher class first, then the child of the point's budget that has had least for its weight, then
 //           first come. Whoever asks for a point where somebody before them has a place has to wait
 //
-// A point is stirred where something of it may have come back, or where another head has come first: its first head has to be judged
-// again. In between, the first head of every point is known not to fit, and so nobody behind it has to be looked at.
-import type { BudgetDef } from './budget.ts';
+// A point is stirred where something of it may have come back, or where another head has come first, by its rank, its share or
+// because the one before it has gone: its first head has to be judged again. In between, the first head of every point is known not to fit, and so nobody behind it has to be looked at.
+import type { BudgetDef, LimitDef } from './budget.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import { invariant } from './invariant.ts';
-import { type BudgetPath, chainOf, type ReservationId } from './names.ts';
+import { type BudgetPath, chainOf, parentOf, type ReservationId } from './names.ts';
 import type { Reservation } from './reservation.ts';
 import { childAt, type Share, type Waiting } from './wait-order.ts';
 import { isSame, type Place, type PointName, SHARE_STEP_MS, type ShareOf, WaitLine, WaitPoint } from './wait-point.ts';
@@ -21,7 +21,7 @@ import { isSame, type Place, type PointName, SHARE_STEP_MS, type ShareOf, WaitLi
 export class WaitQueue {
   readonly #shareOf: ShareOf;
   readonly #lines = new Map<string, WaitLine>();
-  readonly #points = new Map<number, WaitPoint[]>();
+  readonly #points = new Map<BudgetPath, WaitPoint[]>();
   readonly #byDigest = new Map<string, ReservationId>();
   readonly #ends = new IndexedHeap<Waiting>((a, b) => a.queued.untilMs < b.queued.untilMs);
   readonly #byId = new Map<ReservationId, Waiting>();
@@ -33,6 +33,8 @@ export class WaitQueue {
   readonly #stirred = new Set<WaitPoint>();
   /** Points where shares have changed. */
   readonly #shifted = new Set<WaitPoint>();
+  /** Of time by which shares were reckoned last at all points. */
+  #step = -1;
 
   /** `shareOf`: what a child of a budget has had. */
   constructor(shareOf: ShareOf) {
@@ -50,7 +52,7 @@ export class WaitQueue {
 
   /** What a child of a budget has had at `nowMs`. */
   shareOf(budget: BudgetPath, child: string, nowMs: number): Share {
-    return this.#shareOf(budget, child, Math.floor(nowMs / SHARE_STEP_MS) * SHARE_STEP_MS);
+    return this.#shareOf(budget, child, stepAt(nowMs) * SHARE_STEP_MS);
   }
 
   byId(id: ReservationId): Waiting | undefined {
@@ -70,7 +72,8 @@ export class WaitQueue {
 
   /** Whether somebody has to be looked at though nothing else happens at `nowMs`. */
   isDue(nowMs: number): boolean {
-    return this.#unplaced.size > 0 || this.#stirred.size > 0 || this.#shifted.size > 0 || this.dueMs <= nowMs;
+    if (this.#unplaced.size > 0 || this.#stirred.size > 0 || this.#shifted.size > 0) return true;
+    return this.dueMs <= nowMs || stepAt(nowMs) !== this.#step;
   }
 
   /** When somebody has to be looked at next though nothing happens. */
@@ -121,10 +124,11 @@ export class WaitQueue {
   }
 
   /** Takes note that counters of a budget moved; `frees`: less of it is used than before. */
-  budgetMoved({ no, path, parentNo }: BudgetDef, frees: boolean): void {
-    if (frees) this.stirBudget(no);
-    if (parentNo === undefined) return;
-    for (const point of this.#points.get(parentNo) ?? []) {
+  budgetMoved({ path }: BudgetDef, frees: boolean): void {
+    if (frees) this.stirBudget(path);
+    const parent = parentOf(path);
+    if (parent === undefined) return;
+    for (const point of this.pointsAt(parent)) {
       point.childMoved(path);
       this.#shifted.add(point);
     }
@@ -133,14 +137,20 @@ export class WaitQueue {
   /** Takes note of an edit: where amounts were raised and nothing else, only who is first there can fit now. */
   budgetEdited(before: BudgetDef, after: BudgetDef): void {
     if (before === after) return;
-    this.stirBudget(after.no);
-    if (after.parentNo !== undefined) this.stirBudget(after.parentNo);
+    const parent = parentOf(after.path);
+    this.stirBudget(after.path);
+    if (parent !== undefined) this.stirBudget(parent);
     if (!isRaised(before, after)) this.stirBelow(after.path);
   }
 
+  /** Takes note of a budget that has come to be: it may be another one than a grant would have made. */
+  budgetMade({ path }: BudgetDef): void {
+    if (this.countAt(path) > 0) this.stirBelow(path);
+  }
+
   /** Has the first head of each point of a budget judged again. */
-  stirBudget(budgetNo: number): void {
-    for (const point of this.#points.get(budgetNo) ?? []) this.#stirred.add(point);
+  stirBudget(budget: BudgetPath): void {
+    for (const point of this.pointsAt(budget)) this.#stirred.add(point);
   }
 
   /** Has the heads of all lines that ask a budget or one below it judged again: its rules have changed. */
@@ -182,11 +192,10 @@ export class WaitQueue {
 
   /** The first head of a point that is stirred; undefined where none is. */
   nextStirred(nowMs: number): WaitLine | undefined {
-    for (const point of this.#shifted) {
-      const before = point.firstLine;
-      point.bringForward(nowMs);
-      if (point.firstLine !== before) this.#stirred.add(point);
-    }
+    if (stepAt(nowMs) !== this.#step) {
+      this.#step = stepAt(nowMs);
+      for (const points of this.#points.values()) for (const point of points) point.bringForward(nowMs);
+    } else for (const point of this.#shifted) point.bringForward(nowMs);
     this.#shifted.clear();
     for (const point of this.#stirred) {
       point.bringForward(nowMs);
@@ -221,8 +230,8 @@ export class WaitQueue {
   }
 
   /** Points of a budget at which somebody waits. */
-  pointsAt(budgetNo: number): readonly WaitPoint[] {
-    return this.#points.get(budgetNo) ?? NO_POINTS;
+  pointsAt(budget: BudgetPath): readonly WaitPoint[] {
+    return this.#points.get(budget) ?? NO_POINTS;
   }
 
   // Its places go, and with them what was known of those behind it.
@@ -245,17 +254,17 @@ export class WaitQueue {
     if (!point.isEmpty) return;
     this.#stirred.delete(point);
     this.#shifted.delete(point);
-    const left = (this.#points.get(point.budgetNo) ?? []).filter((each) => each !== point);
-    if (left.length === 0) this.#points.delete(point.budgetNo);
-    else this.#points.set(point.budgetNo, left);
+    const left = this.pointsAt(point.budget).filter((each) => each !== point);
+    if (left.length === 0) this.#points.delete(point.budget);
+    else this.#points.set(point.budget, left);
   }
 
   #point(name: PointName): WaitPoint {
-    const own = this.#points.get(name.budgetNo) ?? [];
+    const own = this.pointsAt(name.budget);
     const known = own.find((each) => isSame(each, name));
     if (known !== undefined) return known;
-    const point = new WaitPoint(name, this.#shareOf);
-    this.#points.set(name.budgetNo, [...own, point]);
+    const point = new WaitPoint(name, this.#shareOf, (overtaken) => this.#stirred.add(overtaken));
+    this.#points.set(name.budget, [...own, point]);
     return point;
   }
 
@@ -283,16 +292,25 @@ function isRaised(before: BudgetDef, after: BudgetDef): boolean {
   const { limits, revision, updateMs, ...rest } = after;
   const isRest = Object.entries(rest).every(([name, value]) => before[name as keyof typeof rest] === value);
   return (
-    isRest &&
-    limits.length === before.limits.length &&
-    limits.every(
-      (limit, at) => limit.no === before.limits[at]?.no && limit.amountMicros >= before.limits[at].amountMicros,
-    )
+    isRest && limits.length === before.limits.length && limits.every((limit, at) => isNoLess(before.limits[at], limit))
   );
 }
 
-function lineKey({ budget, also, priority }: Reservation): string {
-  return also.length === 0 ? `${priority} ${budget}` : `${priority} ${budget} ${also.join(' ')}`;
+// One that counts in another window now has other spend in its way, and may have lost what was topped up.
+function isNoLess(before: LimitDef | undefined, { no, windowNo, amountMicros }: LimitDef): boolean {
+  return before?.no === no && before.windowNo === windowNo && amountMicros >= before.amountMicros;
+}
+
+// Whoever can do with nothing of the money, or uses no tokens, is not held back by one that waits for them.
+function lineKey({ id, budget, also, priority, queued }: Waiting): string {
+  const { minMicros, tokens, toolCalls, alternatives } = queued;
+  const own = alternatives.some(({ maxMicros }) => maxMicros === 0n) ? id : '';
+  const uses = `${tokens > 0 ? 't' : ''}${toolCalls > 0 ? 'c' : ''}${minMicros === 0n ? '0' : ''}`;
+  return `${priority} ${uses} ${own} ${budget} ${also.join(' ')}`;
+}
+
+function stepAt(nowMs: number): number {
+  return Math.floor(nowMs / SHARE_STEP_MS);
 }
 
 function asks(paths: readonly BudgetPath[], budget: BudgetPath): boolean {
