@@ -31,26 +31,24 @@ export function decideQueue(state: TreeState, context: DecideContext): readonly 
   if (queue === undefined || !queue.isDue(context.nowMs)) return NONE;
   const ended = queue.ended(context.nowMs, ENDED_PAGE);
   if (ended.length > 0) return [timedOut(state, ended, context)];
-  for (let line = queue.nextUnplaced(context.nowMs); line !== undefined; line = queue.nextUnplaced(context.nowMs)) {
-    const entries = lookAt(state, queue, line, context, true);
+  for (;;) {
+    const open = queue.nextUnplaced(context.nowMs) ?? queue.nextStirred(context.nowMs);
+    const line = open ?? queue.nextClaim;
+    if (line === undefined) return NONE;
+    const entries = lookAt(state, queue, line, context, open === undefined);
     if (entries.length > 0) return entries;
   }
-  for (let line = queue.nextStirred(context.nowMs); line !== undefined; line = queue.nextStirred(context.nowMs)) {
-    const entries = lookAt(state, queue, line, context, false);
-    if (entries.length > 0) return entries;
-  }
-  return NONE;
 }
 
 const NONE: readonly never[] = [];
 
-// One that comes new, or once more, and fits claims its points first: who is first there is judged before it is granted anything.
+// One that fits claims what it asks for, and is granted it when it is its turn: when all others have been looked at.
 function lookAt(
   state: TreeState,
   queue: WaitQueue,
   line: WaitLine,
   context: DecideContext,
-  isNew: boolean,
+  isTurn: boolean,
 ): readonly Entry[] {
   const { head } = line;
   const command = reserveOf(state.treeId, head);
@@ -62,7 +60,7 @@ function lookAt(
   }
   const fits = outcome.kind === 'grant';
   const isAttached = context.queue.isAttached(head.id);
-  if (fits && isAttached && !isNew) return granted(state, command, context, judged.charge, outcome).entries;
+  if (fits && isAttached && isTurn) return granted(state, command, context, judged.charge, outcome).entries;
   const { nowMs } = context;
   const rank = rankOf(head.priority, head.createMs, nowMs, context.queue.ageMs);
   const rooms = limitRooms(judged.charge, nowMs);
@@ -70,10 +68,6 @@ function lookAt(
     ? { points: allPoints(asked, rooms), wakeMs: Number.POSITIVE_INFINITY }
     : heldBackBy(judged, command, rooms, context);
   invariant(fits || held.points.length > 0, `${head.id} waits for nothing`);
-  // Where nothing is contended at all, there is no turn to wait for.
-  if (fits && isAttached && held.points.length === 0) {
-    return granted(state, command, context, judged.charge, outcome).entries;
-  }
   const wakeMs = Math.min(held.wakeMs, goneMs(rooms, context), nextRiseMs(head, nowMs, context.queue));
   queue.place(line, { points: held.points, rank, wakeMs, claims: fits && isAttached });
   return NONE;

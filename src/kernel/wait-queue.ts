@@ -7,8 +7,10 @@
 //   order   at a point: the higher class first, then the child of the point's budget that has had least for its weight, then
 //           first come. Whoever asks for a point where somebody before them has a place has to wait
 //
-// A point is stirred where something of it may have come back, or where another head has come first, by its rank, its share or
-// because the one before it has gone: its first head has to be judged again. In between, the first head of every point is known not to fit, and so nobody behind it has to be looked at.
+// A point is stirred where something of it may have come back, or where another head has come first, by its rank, its share or because
+// the one before it has gone: its first head has to be judged again. In between, the first head of every point is known not to fit, and
+// so nobody behind it has to be looked at. One that fits claims all that it asks for, and has its turn when nobody is left to be judged:
+// whoever is found to fit first need not come first.
 import type { BudgetDef, LimitDef } from './budget.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import { invariant } from './invariant.ts';
@@ -31,6 +33,8 @@ export class WaitQueue {
   /** Lines whose head has to be judged before it has its places. */
   readonly #unplaced = new Set<WaitLine>();
   readonly #stirred = new Set<WaitPoint>();
+  /** Lines whose head fits and takes its turn once nobody has to be judged before it. */
+  readonly #claiming = new Set<WaitLine>();
   /** Points where shares have changed. */
   readonly #shifted = new Set<WaitPoint>();
   /** Of time by which shares were reckoned last at all points. */
@@ -73,6 +77,7 @@ export class WaitQueue {
   /** Whether somebody has to be looked at though nothing else happens at `nowMs`. */
   isDue(nowMs: number): boolean {
     if (this.#unplaced.size > 0 || this.#stirred.size > 0 || this.#shifted.size > 0) return true;
+    if (this.#claiming.size > 0) return true;
     return this.dueMs <= nowMs || stepAt(nowMs) !== this.#step;
   }
 
@@ -200,15 +205,20 @@ export class WaitQueue {
     for (const point of this.#stirred) {
       point.bringForward(nowMs);
       const line = point.firstLine;
-      if (line !== undefined) return line;
+      if (line !== undefined && !this.#claiming.has(line)) return line;
       this.#stirred.delete(point);
     }
     return undefined;
   }
 
+  /** A head that claims; to be asked once no other one has to be judged. */
+  get nextClaim(): WaitLine | undefined {
+    return this.#claiming.values().next().value;
+  }
+
   /**
-   * Gives the head of a line its places. `claims`: it fits as far as it is known, so that whoever is first at these points has
-   * to be judged; else it is known not to fit, or not to be first, at each of them.
+   * Gives the head of a line its places. `claims`: it fits and is first as far as it is known; it is to be judged once more when all
+   * others are. Else it is known not to fit, or not to be first, at each of them, or is not there to be granted anything.
    */
   place(line: WaitLine, { points, rank, wakeMs, claims }: Placement): void {
     this.#unplaced.delete(line);
@@ -220,10 +230,9 @@ export class WaitQueue {
       if (kept.some(({ point }) => isSame(name, point))) continue;
       this.#point(name).add(line, rank);
     }
-    for (const { point } of line.places) {
-      if (claims) this.#stirred.add(point);
-      else if (point.firstLine === line) this.#stirred.delete(point);
-    }
+    for (const { point } of line.places) if (point.firstLine === line) this.#stirred.delete(point);
+    if (claims) this.#claiming.add(line);
+    else this.#claiming.delete(line);
     line.wakeMs = wakeMs;
     if (this.#wakes.has(line)) this.#wakes.moved(line);
     else this.#wakes.add(line);
@@ -236,6 +245,7 @@ export class WaitQueue {
 
   // Its places go, and with them what was known of those behind it.
   #unplace(line: WaitLine): void {
+    this.#claiming.delete(line);
     for (const place of [...line.places]) this.#leave(line, place);
     this.#wakes.remove(line);
     line.wakeMs = Number.POSITIVE_INFINITY;

@@ -168,7 +168,8 @@ export class CheckedQueue extends KernelDriver {
       const { id } = ask.command;
       if (this.#isOver(id)) throw new Error(`the wait of ${id} is over and it waits`);
       const outcome = naive.outcome(ask, 'wide');
-      if (outcome.kind === 'grant' && ask.isAttached) throw new Error(`${id} fits, is behind nobody and waits`);
+      const fits = outcome.kind === 'grant' && (outcome.alternative === '' || naive.isSurelyDegraded(ask));
+      if (fits && ask.isAttached) throw new Error(`${id} fits, is behind nobody and waits`);
       if (outcome.kind === 'never' && naive.isFirst(ask))
         throw new Error(`${id} waits for what can never be: ${outcome.reason}`);
     }

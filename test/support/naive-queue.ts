@@ -1,10 +1,11 @@
 // What the wait queue may and must do, from the text alone: look at all who wait, in their order, each time anew. As slow as that is,
 // and the measure for the one that is fast.
 //
-//   wide     whoever comes first and is short of a thing holds it, also where something below it is in the way too
-//   narrow   only where nothing nearer to its own budget is in the way, and only the first of those that ask the same
+//   wide     whoever comes first and is short of a thing holds it, whatever else it waits for
+//   narrow   only who comes first at everything that it waits for holds it, and only against those who ask all of that too
 //
-// The text leaves it open which of the two it means. What both allow has to be done, and what neither allows must not be.
+// The text leaves it open which of the two it means, and what lies between them. What both allow has to be done, and what neither
+// allows must not be.
 import type { BudgetState } from '../../src/kernel/budget.ts';
 import type { Reserve } from '../../src/kernel/command.ts';
 import { reserveOf } from '../../src/kernel/decide-queue.ts';
@@ -65,7 +66,7 @@ export class NaiveQueue {
   readonly #state: TreeState;
   readonly #context: DecideContext;
   readonly asks: readonly Ask[];
-  readonly #behind = new Map<string, boolean>();
+  readonly #waits = new Map<Ask, readonly Thing[]>();
 
   constructor(state: TreeState, context: DecideContext) {
     this.#state = state;
@@ -93,7 +94,9 @@ export class NaiveQueue {
 
   outcome(ask: Ask, reading: Reading): Outcome {
     if (ask.never !== undefined) return { kind: 'never', reason: ask.never };
-    const held = new Set(ask.things.filter((thing) => this.#isHeld(ask, thing, reading)).map(({ name }) => name));
+    if (reading === 'narrow' && this.#isOvertaking(ask) && !isFree(ask.command)) return WAIT;
+    const isHeld = (thing: Thing): boolean => reading === 'wide' && this.#isHeld(ask, thing);
+    const held = new Set(ask.things.filter(isHeld).map(({ name }) => name));
     const { minMicros, maxMicros, alternatives } = ask.command;
     const first = this.#judge(ask, held, minMicros, maxMicros);
     if (first.kind === 'grant' || !this.#degrades(ask, held)) return first;
@@ -111,16 +114,19 @@ export class NaiveQueue {
 
   /** Whether `a` is before `b` at some thing that both ask. */
   isBeforeAnywhere(a: Ask, b: Ask): boolean {
-    return a.things.some(
-      ({ name, budget }) => b.things.some((other) => other.name === name) && this.#isAhead(a, b, budget),
-    );
+    return a.things.some(({ name, budget }) => hasThing(b, name) && this.#isAhead(a, b, budget));
+  }
+
+  /** Whether an alternative is tried whichever of the limits that fail is named. */
+  isSurelyDegraded({ things, command: { minMicros } }: Ask): boolean {
+    return things.every((thing) => thing.kind !== 'limit' || thing.leftMicros >= minMicros || degrades(thing));
   }
 
   #ask(command: Reserve, seq: number, sinceMs: number): Ask {
     const { nowMs, queue } = this.#context;
     const { budget, also, priority, tokens, toolCalls, minMicros, alternatives, id } = command;
-    const isFree = alternatives.some(({ maxMicros }) => maxMicros === 0n);
-    const parts = [priority, budget, also, tokens > 0, toolCalls > 0, minMicros === 0n, isFree && id];
+    const own = alternatives.some(({ maxMicros }) => maxMicros === 0n) && id;
+    const parts = [priority, budget, also, tokens > 0, toolCalls > 0, minMicros === 0n, own];
     const isAttached = queue.isAttached(id);
     const base = { command, seq, sinceMs, isAttached, alike: JSON.stringify(parts) };
     const charge = requestedCharge(this.#state, command, this.#context);
@@ -198,30 +204,34 @@ export class NaiveQueue {
   }
 
   // Whether somebody before it holds a thing.
-  #isHeld(ask: Ask, thing: Thing, reading: Reading): boolean {
-    const key = `${reading} ${ask.command.id} ${thing.name}`;
-    const known = this.#behind.get(key);
-    if (known !== undefined) return known;
-    const isHeld = this.asks.some((other) => {
+  #isHeld(ask: Ask, thing: Thing): boolean {
+    return this.asks.some((other) => {
       if (other.command.id === ask.command.id) return false;
       const own = other.things.find(({ name }) => name === thing.name);
-      return own !== undefined && this.#isAhead(other, ask, thing.budget) && this.#holds(other, own, reading);
+      if (own === undefined || !this.#isAhead(other, ask, thing.budget)) return false;
+      return isShortOf(other, own) || !other.isAttached;
     });
-    this.#behind.set(key, isHeld);
-    return isHeld;
   }
 
-  #holds(ask: Ask, thing: Thing, reading: Reading): boolean {
-    if (reading === 'wide') return isShortOf(ask, thing) || !ask.isAttached;
-    if (!this.isFirst(ask) || ask.never !== undefined) return false;
-    const isNearer = (other: Thing): boolean => other.budget.def.path.startsWith(`${thing.budget.def.path}/`);
-    if (isShortOf(ask, thing)) {
-      return !ask.things.some(
-        (other) => isNearer(other) && (isShortOf(ask, other) || this.#isHeld(ask, other, 'narrow')),
+  // Whether somebody comes before it wherever that one waits, at all that this one asks as well.
+  #isOvertaking(ask: Ask): boolean {
+    return this.asks.some((other) => {
+      if (other.command.id === ask.command.id || other.never !== undefined || !this.isFirst(other)) return false;
+      const held = this.#heldBackAt(other);
+      return (
+        held.length > 0 && held.every(({ name, budget }) => hasThing(ask, name) && this.#isAhead(other, ask, budget))
       );
-    }
-    // Its caller may come back: what it could have now is kept for it.
-    return !ask.isAttached && this.outcome(ask, 'wide').kind === 'grant';
+    });
+  }
+
+  // Every thing that it may wait for. Its caller may come back: what one could have now is kept for it.
+  #heldBackAt(ask: Ask): readonly Thing[] {
+    const known = this.#waits.get(ask);
+    if (known !== undefined) return known;
+    const held = ask.things.filter((thing) => isShortOf(ask, thing) || this.#isHeld(ask, thing));
+    const all = held.length === 0 && !ask.isAttached ? ask.things : held;
+    this.#waits.set(ask, all);
+    return all;
   }
 
   #isAhead(a: Ask, b: Ask, { def: { path } }: BudgetState): boolean {
@@ -257,6 +267,15 @@ function failingOf(things: readonly Thing[], held: ReadonlySet<string>, minMicro
   return things.filter(
     ({ kind, name, leftMicros }) => kind === 'limit' && (held.has(name) ? 0n : leftMicros) < minMicros,
   );
+}
+
+function hasThing({ things }: Ask, name: string): boolean {
+  return things.some((thing) => thing.name === name);
+}
+
+// One that can do with nothing is granted that, whoever comes first.
+function isFree({ minMicros, alternatives }: Reserve): boolean {
+  return minMicros === 0n || alternatives.some(({ maxMicros }) => maxMicros === 0n);
 }
 
 function isShortOf({ command }: Ask, { kind, leftMicros, isShort }: Thing): boolean {
