@@ -64,7 +64,14 @@ export interface QueueTerms extends Extras {
 
 const terms: fc.Arbitrary<QueueTerms> = fc
   .tuple(fc.oneof({ weight: 3, arbitrary: extras }, { weight: 1, arbitrary: toolRate }), enforcement, between(1, 4))
-  .map(([given, each, weight]) => ({ ...given, enforcement: each, weight }));
+  .map(([given, each, weight]) => ({ ...given, ...onceEach(given), enforcement: each, weight }));
+
+// Two rates of one kind and time are one.
+function onceEach({ rates }: Extras): Pick<Extras, 'rates'> {
+  return rates === undefined
+    ? {}
+    : { rates: [...new Map(rates.map((rate) => [`${rate.kind} ${rate.perMs}`, rate])).values()] };
+}
 
 const reserve = fc.record({
   do: fc.constant('reserve' as const),
@@ -203,18 +210,22 @@ export class QueueTeller {
     switch (step.do) {
       case 'advance':
         queue.advance(step.ms);
-        return queue.look();
+        queue.look();
+        return;
       case 'turn':
         queue.advance(step.unitMs - (queue.nowMs % step.unitMs));
-        return queue.look();
+        queue.look();
+        return;
       case 'due': {
         // Not before what has happened; the last millisecond before it, too.
         const inMs = queue.state.queueDueMs - queue.nowMs - step.early;
         if (Number.isFinite(inMs) && inMs > 0) queue.advance(inMs);
-        return queue.look();
+        queue.look();
+        return;
       }
       case 'restart':
-        return queue.restart();
+        queue.restart();
+        return;
       case 'inVain':
         this.#inVain = true;
         return;

@@ -85,10 +85,9 @@ export class CheckedQueue extends KernelDriver {
     return this.state.remembered(key.digest) !== undefined || this.state.queue?.byKey(key.digest) !== undefined;
   }
 
-  #verdicts(command: Reserve): Outcome[] {
+  #verdicts(command: Reserve): readonly Outcome[] {
     const naive = new NaiveQueue(this.state, this.context());
-    const ask = naive.newcomer(command);
-    return [naive.outcome(ask, 'wide'), naive.outcome(ask, 'narrow')];
+    return naive.outcomes(naive.newcomer(command));
   }
 
   #expectAnswer(command: Reserve, verdicts: readonly Outcome[], answer: Answer): void {
@@ -142,9 +141,7 @@ export class CheckedQueue extends KernelDriver {
     const ended = naive.asks.find(({ command }) => this.#isOver(command.id));
     if (ended !== undefined) throw new Error(`${id} is granted before ${ended.command.id} leaves`);
     const said = grantOf(figures.grantedMicros, alternative);
-    const wanted = [naive.outcome(ask, 'wide'), naive.outcome(ask, 'narrow')].map((each) =>
-      this.#shown(ask.command, each),
-    );
+    const wanted = naive.outcomes(ask).map((each) => this.#shown(ask.command, each));
     if (!wanted.includes(said)) throw new Error(`${id} waits and gets ${said} instead of ${wanted.join(' or ')}`);
     const rivals = naive.asks.filter((each) => this.#isGrantable(naive, each));
     const passed = rivals.find((each) => naive.isBefore(each, ask) && !reaches(naive, rivals, ask, each));
@@ -155,9 +152,9 @@ export class CheckedQueue extends KernelDriver {
     this.leaveCount += 1;
     const ask = naive.byId(id);
     if (ask === undefined) throw new Error(`${id} leaves and did not wait`);
-    const reasons = [naive.outcome(ask, 'wide'), naive.outcome(ask, 'narrow')].map((each) =>
-      each.kind === 'never' ? each.reason : this.#isOver(id) ? 'QUEUE_TIMEOUT' : each.kind,
-    );
+    const reasons = naive
+      .outcomes(ask)
+      .map((each) => (each.kind === 'never' ? each.reason : this.#isOver(id) ? 'QUEUE_TIMEOUT' : each.kind));
     if (!reasons.includes(refusal.reason))
       throw new Error(`${id} leaves for ${refusal.reason} instead of ${reasons.join(' or ')}`);
   }

@@ -92,6 +92,20 @@ export class NaiveQueue {
     return !this.asks.some((other) => other.alike === ask.alike && other.seq < ask.seq);
   }
 
+  /** Everything that it may come to. Where it can do with nothing it makes a difference at what it is held back. */
+  outcomes(ask: Ask): readonly Outcome[] {
+    const both = [this.outcome(ask, 'wide'), this.outcome(ask, 'narrow')];
+    const { alternatives } = ask.command;
+    if (ask.never !== undefined || !isFree(ask.command) || !ask.things.some((thing) => this.#isHeld(ask, thing)))
+      return both;
+    const free = alternatives.filter(({ maxMicros }) => maxMicros === 0n).map(({ label }) => label);
+    return [
+      ...both,
+      WAIT,
+      ...['', ...free].map((alternative) => ({ kind: 'grant', micros: 0n, alternative }) as const),
+    ];
+  }
+
   outcome(ask: Ask, reading: Reading): Outcome {
     if (ask.never !== undefined) return { kind: 'never', reason: ask.never };
     if (reading === 'narrow' && this.#isOvertaking(ask) && !isFree(ask.command)) return WAIT;
@@ -118,8 +132,12 @@ export class NaiveQueue {
   }
 
   /** Whether an alternative is tried whichever of the limits that fail is named. */
-  isSurelyDegraded({ things, command: { minMicros } }: Ask): boolean {
-    return things.every((thing) => thing.kind !== 'limit' || thing.leftMicros >= minMicros || degrades(thing));
+  isSurelyDegraded(ask: Ask): boolean {
+    const { minMicros } = ask.command;
+    return ask.things.every(
+      (thing) =>
+        thing.kind !== 'limit' || (!this.#isHeld(ask, thing) && (thing.leftMicros >= minMicros || degrades(thing))),
+    );
   }
 
   #ask(command: Reserve, seq: number, sinceMs: number): Ask {
