@@ -298,6 +298,7 @@ export class CachedTree {
       case 'Extend':
       case 'Settle':
       case 'Release':
+      case 'LeaveQueue':
       case 'GetReservation':
         if (!this.#hasReservation(command.id)) return false;
         break;

@@ -155,6 +155,8 @@ export class CheckedQueue extends KernelDriver {
     const reasons = naive
       .outcomes(ask)
       .map((each) => (each.kind === 'never' ? each.reason : this.#isOver(id) ? 'QUEUE_TIMEOUT' : each.kind));
+    // Where an alternative could be had, but for those who come first.
+    if (naive.isTooMuch(ask)) reasons.push('EXCEEDS_LIMIT');
     if (!reasons.includes(refusal.reason))
       throw new Error(`${id} leaves for ${refusal.reason} instead of ${reasons.join(' or ')}`);
   }

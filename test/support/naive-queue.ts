@@ -140,6 +140,11 @@ export class NaiveQueue {
     );
   }
 
+  /** Whether what was asked for first can never fit. */
+  isTooMuch({ things, command: { minMicros } }: Ask): boolean {
+    return things.some((thing) => thing.kind === 'limit' && thing.wholeMicros < minMicros);
+  }
+
   #ask(command: Reserve, seq: number, sinceMs: number): Ask {
     const { nowMs, queue } = this.#context;
     const { budget, also, priority, tokens, toolCalls, minMicros, alternatives, id } = command;
