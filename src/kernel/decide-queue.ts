@@ -60,7 +60,8 @@ function lookAt(
   }
   const fits = outcome.kind === 'grant';
   const isAttached = context.queue.isAttached(head.id);
-  if (fits && isAttached && isTurn) return granted(state, command, context, judged.charge, outcome).entries;
+  if (fits && isAttached && (isTurn || queue.isLeft(line)))
+    return granted(state, command, context, judged.charge, outcome).entries;
   const { nowMs } = context;
   const rank = rankOf(head.priority, head.createMs, nowMs, context.queue.ageMs);
   const rooms = limitRooms(judged.charge, nowMs);

@@ -211,6 +211,14 @@ export class WaitQueue {
     return undefined;
   }
 
+  /** Whether nobody but the head of a line has to be judged: the usual case, in which it need not claim anything first. */
+  isLeft(line: WaitLine): boolean {
+    if (this.#claiming.size > 0 || this.#shifted.size > 0) return false;
+    for (const each of this.#unplaced) if (each !== line) return false;
+    for (const { firstLine } of this.#stirred) if (firstLine !== undefined && firstLine !== line) return false;
+    return true;
+  }
+
   /** A head that claims; to be asked once no other one has to be judged. */
   get nextClaim(): WaitLine | undefined {
     return this.#claiming.values().next().value;
