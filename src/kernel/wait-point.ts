@@ -17,7 +17,9 @@ export interface PointName {
 export class WaitLine {
   readonly key: string;
   readonly paths: readonly BudgetPath[];
-  readonly waiting = new Map<ReservationId, Waiting>();
+  readonly #waiting = new Map<ReservationId, Waiting>();
+  // Asked for all the time, and a map whose first ones have gone is slow to say which is the first now.
+  #head: Waiting | undefined;
   /** Of the last that came. */
   lastSeq = 0;
   readonly places: Place[] = [];
@@ -30,9 +32,31 @@ export class WaitLine {
   }
 
   get head(): Waiting {
-    const first = this.waiting.values().next().value;
-    invariant(first !== undefined, 'a line that is empty is gone');
-    return first;
+    invariant(this.#head !== undefined, 'a line that is empty is gone');
+    return this.#head;
+  }
+
+  get isEmpty(): boolean {
+    return this.#head === undefined;
+  }
+
+  /** Adds one that comes after all of them. */
+  push(waiting: Waiting): void {
+    this.#waiting.set(waiting.id, waiting);
+    this.#head ??= waiting;
+  }
+
+  /** Adds one where its sequence says. */
+  insert(waiting: Waiting): void {
+    const all = [...this.#waiting.values(), waiting].sort((a, b) => a.queued.seq - b.queued.seq);
+    this.#waiting.clear();
+    for (const each of all) this.#waiting.set(each.id, each);
+    this.#head = all[0];
+  }
+
+  delete(waiting: Waiting): void {
+    this.#waiting.delete(waiting.id);
+    if (this.#head === waiting) this.#head = this.#waiting.values().next().value;
   }
 }
 

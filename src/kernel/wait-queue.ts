@@ -101,7 +101,7 @@ export class WaitQueue {
     }
     if (queued.seq > line.lastSeq) {
       line.lastSeq = queued.seq;
-      line.waiting.set(id, waiting);
+      line.push(waiting);
     } else this.#putBack(line, waiting);
     if (line.head === waiting) this.#unplaced.add(line);
   }
@@ -121,8 +121,8 @@ export class WaitQueue {
       if (count === 0) this.#counts.delete(path);
       else this.#counts.set(path, count);
     }
-    line.waiting.delete(id);
-    if (line.waiting.size === 0) {
+    line.delete(waiting);
+    if (line.isEmpty) {
       this.#lines.delete(line.key);
       this.#unplaced.delete(line);
     } else if (isHead) this.#unplaced.add(line);
@@ -219,8 +219,9 @@ export class WaitQueue {
     return true;
   }
 
-  /** A head that claims; to be asked once no other one has to be judged. */
+  /** A head that claims, one that is first wherever it does before others; to be asked once no other one has to be judged. */
   get nextClaim(): WaitLine | undefined {
+    for (const line of this.#claiming) if (line.places.every(({ point }) => point.firstLine === line)) return line;
     return this.#claiming.values().next().value;
   }
 
@@ -289,9 +290,7 @@ export class WaitQueue {
   // A batch that is taken back: those that it took out come back where they were.
   #putBack(line: WaitLine, waiting: Waiting): void {
     this.#unplace(line);
-    const all = [...line.waiting.values(), waiting].sort((a, b) => a.queued.seq - b.queued.seq);
-    line.waiting.clear();
-    for (const each of all) line.waiting.set(each.id, each);
+    line.insert(waiting);
     this.#unplaced.add(line);
   }
 }

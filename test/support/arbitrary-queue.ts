@@ -104,7 +104,9 @@ const step = fc.oneof(
     }),
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('release' as const), ref }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('leave' as const, 'go' as const, 'again' as const), ref }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('leave' as const), ref }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('go' as const), ref }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('again' as const), ref }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('extend' as const), ref, add: micros }) },
   {
     weight: 4,
@@ -241,6 +243,23 @@ export class QueueTeller {
         if (this.#inVain) queue.runInVain(queue.make.again(command));
         this.#inVain = false;
         queue.run(command);
+      }
+    }
+  }
+
+  /** Has the command of a step decided and taken back. */
+  tellInVain(step: QueueStep): void {
+    switch (step.do) {
+      case 'advance':
+      case 'turn':
+      case 'due':
+      case 'restart':
+      case 'inVain':
+      case 'go':
+        return;
+      default: {
+        const command = this.#commandOf(step);
+        if (command !== undefined) this.#queue.runInVain(this.#queue.make.again(command));
       }
     }
   }
