@@ -24,7 +24,8 @@ const TREE = 't' as never;
 class Day {
   readonly model: NaiveDay;
   readonly #world: LaneWorld;
-  readonly #ids = new Map<number, string>();
+  /** Of runs that were granted something, first come first. */
+  readonly #ends: { readonly atMs: number; readonly no: number; readonly id: string; readonly actual: number }[] = [];
   /** What each run was told: an amount, or a reason. */
   readonly told = new Map<number, string>();
 
@@ -38,17 +39,19 @@ class Day {
     const { no, tenant, max, min, priority, waitMs } = run;
     this.model.begin(run, this.#world.nowMs);
     const asked = { min, priority, waitMs, key: `run ${no}`, ttlMs: 86_400_000 };
-    lane.submit(make.reserve(`t/${tenant}`, max, asked)).then((answer) => this.#tell(no, answer));
+    lane.submit(make.reserve(`t/${tenant}`, max, asked)).then((answer) => this.#tell(run, answer));
     await this.#rest();
   }
 
-  async end(no: number, actual: number): Promise<void> {
-    const id = this.#ids.get(no);
-    if (id === undefined) return;
-    // One that is granted after its time ends at once: nobody holds anything for ever.
-    this.model.end(no, actual, this.#world.nowMs);
-    await this.#world.lane.submit(this.#world.make.settle(id, actual));
-    await this.#rest();
+  /** Ends the runs whose time is over, one after the other. */
+  async endThrough(atMs: number): Promise<void> {
+    for (let next = this.#ends[0]; next !== undefined && next.atMs <= atMs; next = this.#ends[0]) {
+      this.#ends.shift();
+      await this.passTo(next.atMs);
+      this.model.end(next.no, next.actual, this.#world.nowMs);
+      await this.#world.lane.submit(this.#world.make.settle(next.id, next.actual));
+      await this.#rest();
+    }
   }
 
   /** Lets time pass up to an instant, stopping wherever the queue has to be looked at. */
@@ -65,12 +68,17 @@ class Day {
     world.nowMs = atMs;
   }
 
-  #tell(no: number, answer: Answer): void {
-    if (answer.kind !== 'reservation') this.told.set(no, answer.kind === 'refusal' ? 'refused' : answer.kind);
-    else {
-      this.#ids.set(no, answer.reservation.id);
-      this.told.set(no, String(answer.reservation.figures.grantedMicros));
+  #tell({ no, lastsMs, actual }: Run, answer: Answer): void {
+    if (answer.kind !== 'reservation') {
+      this.told.set(no, answer.kind === 'refusal' ? 'refused' : answer.kind);
+      return;
     }
+    const { id, figures } = answer.reservation;
+    const grantedMicros = Number(figures.grantedMicros);
+    const end = { atMs: this.#world.nowMs + lastsMs, no, id, actual: Math.min(actual, grantedMicros) };
+    const at = this.#ends.findIndex((each) => each.atMs > end.atMs);
+    this.#ends.splice(at === -1 ? this.#ends.length : at, 0, end);
+    this.told.set(no, String(grantedMicros));
   }
 
   // A key that is not known is looked for first.
@@ -89,16 +97,12 @@ test('ten thousand runs of a day are told what the model tells them, when it doe
   for (const { name, weight } of tenants) await lane.submit(make.create(`t/${name}`, { weight }));
   const day = new Day(world, new NaiveDay({ hourly: 9_000n, slots: 25, tenants, ageMs: 60_000 }));
   const runs = runsOfDay({ seed: 20_261_130, count: RUN_COUNT, tenants, startMs: world.nowMs });
-  const events = runs
-    .flatMap((run) => [
-      { atMs: run.atMs, run, ends: false },
-      { atMs: run.endMs, run, ends: true },
-    ])
-    .sort((a, b) => a.atMs - b.atMs || a.run.no - b.run.no);
-  for (const { atMs, run, ends } of events) {
-    await day.passTo(atMs);
-    await (ends ? day.end(run.no, run.actual) : day.begin(run));
+  for (const run of runs) {
+    await day.endThrough(run.atMs);
+    await day.passTo(run.atMs);
+    await day.begin(run);
   }
+  await day.endThrough(world.nowMs + 86_400_000);
   await day.passTo(world.nowMs + 86_400_000);
   expect(day.told).toEqual(day.model.told);
   expect(day.told.size).toBe(RUN_COUNT);

@@ -4,11 +4,12 @@
 import type { Priority } from '../../src/kernel/enforcement.ts';
 import { NO_USE, type RecentUse, recentMicros, useAfter } from '../../src/kernel/recent-use.ts';
 
-/** A run of the day: it asks once, and ends at a fixed time if it was granted anything by then. */
+/** A run of the day: it asks once, holds what it is granted for a while, and spends a part of it. */
 export interface Run {
   readonly no: number;
   readonly atMs: number;
-  readonly endMs: number;
+  /** How long it holds what it was granted. */
+  readonly lastsMs: number;
   readonly tenant: string;
   readonly priority: Priority;
   readonly max: number;
@@ -55,7 +56,7 @@ export function runsOfDay(of: {
     return {
       no,
       atMs,
-      endMs: atMs + between(5_000, 300_000),
+      lastsMs: between(5_000, 300_000),
       tenant: tenant(),
       priority: CLASSES[Math.min(between(0, 5), 3)] as Priority,
       max,
@@ -113,7 +114,6 @@ export class NaiveDay {
     if (run === undefined) throw new Error(`run ${no} is not active`);
     this.#active.delete(no);
     this.#settled.set(run.hour, (this.#settled.get(run.hour) ?? 0n) + BigInt(actual));
-    void cost;
     if (actual > 0)
       this.#recent.set(run.tenant, useAfter(this.#recent.get(run.tenant) ?? NO_USE, BigInt(actual), nowMs));
     this.#offer(nowMs);
