@@ -12,6 +12,7 @@ import { expireCommand } from './expire-command.ts';
 import type { LaneDeps } from './lane-deps.ts';
 import { NO_LANE_OBSERVER } from './lane-observer.ts';
 import { leaveQueueCommand } from './leave-queue-command.ts';
+import { callerGone } from './refusals.ts';
 import { refuseAll } from './refuse-all.ts';
 
 /** How long a clock that does not run by itself may be ahead of what was done about it. */
@@ -149,6 +150,8 @@ export class WaitingRoom {
 
   #gone(item: Submitted, id: ReservationId): void {
     this.leave(item, id);
+    // Nobody reads it, but whoever handed it in goes on.
+    item.resolve(callerGone());
     if (!this.isAttached(item.treeId, id)) this.#takeOut(item.treeId, id);
   }
 
