@@ -273,6 +273,21 @@ describe('an append that fails', () => {
     expect(granted(await (callers[1] as Caller).answering).reservation.figures.grantedMicros).toBe(80n);
   });
 
+  test('for a key that is known loses nobody who was to wait', async () => {
+    const known = world.make.reserve('t', 0, { key: 'known' });
+    await world.lane.submit(known);
+    const id = await hold(100);
+    const caller = await waiting(50);
+    await world.project();
+    world.lane.cache.peek('t' as never)?.state.evictRemembered(0);
+    const both = [world.lane.submit(world.make.again(known)), caller.again()];
+    await settle();
+    await release(id);
+    const [repeat, again] = (await Promise.all(both)).map(granted);
+    expect(repeat).toMatchObject({ replayed: true });
+    expect(again?.reservation.figures.grantedMicros).toBe(50n);
+  });
+
   test('for want of the store has everybody told, and their places are kept', async () => {
     await hold(60);
     const big = await waiting(100);
