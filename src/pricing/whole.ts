@@ -35,3 +35,9 @@ export function isText(text: string, lengthMax: number): boolean {
 export function wholeOf(digits: string): number | undefined {
   return /^\d{1,15}$/.test(digits) ? Number(digits) : undefined;
 }
+
+/** Days of a month, 1 to 12, of the Gregorian calendar. */
+export function daysInMonth(year: number, month: number): number {
+  if (month !== 2) return [4, 6, 9, 11].includes(month) ? 30 : 31;
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+}

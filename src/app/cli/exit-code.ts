@@ -11,7 +11,7 @@ export const EXIT = {
   unavailable: 6,
 } as const;
 
-/** What `plan` and `lint` end with, as such commands do elsewhere. */
+/** What `plan`, `lint` and `invoice` end with, as such commands do elsewhere. */
 export const PLAN_EXIT = { same: 0, failed: 1, different: 2 } as const;
 
 /** One of the exit codes above. */
@@ -27,7 +27,7 @@ export const EXIT_CODE_HELP = `Exit codes:
   4  refused for any other reason (EXCEEDS_LIMIT, BUDGET_CLOSED, LEASE_EXPIRED, FORBIDDEN, ETAG_MISMATCH ...)
   5  not found
   6  unavailable, overloaded, timed out or lost a race: try again with the same --key; status found the service unwell
-plan and lint:
+plan, lint and invoice:
   0  no difference, nothing odd
   1  any error
-  2  there are differences; there are warnings`;
+  2  there are differences, warnings, or gaps`;

@@ -29,6 +29,11 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
     listQuarantine: (url) => repair(url, (repairs, owner) => repairs.listQuarantine(owner)),
     clearQuarantine: (url, tree) => repair(url, (repairs, owner) => repairs.clearQuarantine(owner, tree as TreeId)),
   },
+  spend: {
+    readMonths: async (options, months) => (await import('../journal-spend.ts')).readMonths(options, months),
+    readEstimateShares: async (options, range) =>
+      (await import('../journal-spend.ts')).readEstimateShares(options, range),
+  },
 });
 
 async function repair<T>(

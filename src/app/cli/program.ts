@@ -9,6 +9,7 @@ import { addBudgetCommands } from './budget-commands.ts';
 import { addFileCommands } from './budgets-file/file-commands.ts';
 import { CallError, exitCodeOf } from './call-error.ts';
 import { EXIT, EXIT_CODE_HELP, type ExitCode } from './exit-code.ts';
+import { addInvoiceCommands } from './invoice/invoice-commands.ts';
 import { addListCommands } from './list-commands.ts';
 import { failureToJson, printFailure } from './print-failure.ts';
 import { printable } from './printable-text.ts';
@@ -97,6 +98,7 @@ function createProgram(context: CommandContext): Command {
   addStatusCommand(program, context);
   addVerifyCommand(program, context);
   addRepairCommands(program, context);
+  addInvoiceCommands(program, context);
   return program;
 }
 

@@ -6,6 +6,7 @@ import { nanoid } from 'nanoid';
 import { CallError } from './call-error.ts';
 import { type Connection, connect, type UnaryMethod } from './connection.ts';
 import type { ExitCode } from './exit-code.ts';
+import type { SpendReader } from './invoice/spend-reader.ts';
 import type { Repairs } from './repairs.ts';
 import type { RunVerify } from './run-verify.ts';
 import type { Terminal } from './terminal.ts';
@@ -18,6 +19,7 @@ export interface CliContext {
   readonly nowMs: () => number;
   readonly runVerify: RunVerify;
   readonly repairs: Repairs;
+  readonly spend: SpendReader;
   /** Asks the person at the terminal; undefined where there is none. */
   readonly confirm: (question: string) => Promise<boolean | undefined>;
 }

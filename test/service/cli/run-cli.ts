@@ -38,6 +38,10 @@ export async function runCli(
       listQuarantine: () => Promise.reject(new Error('not expected')),
       clearQuarantine: () => Promise.reject(new Error('not expected')),
     },
+    spend: {
+      readMonths: () => Promise.reject(new Error('not expected')),
+      readEstimateShares: () => Promise.reject(new Error('not expected')),
+    },
     confirm: () => Promise.resolve(undefined),
     ...change,
   });

@@ -49,7 +49,7 @@ describe('usage', () => {
       ...['create', 'get', 'top-up', 'update', 'set-limit', 'suspend', 'resume', 'close'],
       ...['reserve', 'extend', 'renew', 'settle', 'release'],
       ...['tree', 'top', 'reservations', 'queue', 'watch', 'advise'],
-      ...['plan', 'apply', 'export', 'lint', 'status', 'verify', 'project', 'quarantine'],
+      ...['plan', 'apply', 'export', 'lint', 'status', 'verify', 'project', 'quarantine', 'invoice'],
     ]);
     for (const command of commands) {
       const help = await run([command, '--help']);

@@ -1,8 +1,11 @@
 // Callers that wait: told once it is committed and not before, noticed when they go, and never left without an answer.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Answer } from '../../../src/kernel/answer.ts';
+import type { Command } from '../../../src/kernel/command.ts';
 import type { Entry } from '../../../src/kernel/entry.ts';
+import { leaveQueueCommand } from '../../../src/lane/leave-queue-command.ts';
 import type { AppendResult } from '../../../src/store/port.ts';
+import { Commands } from '../../support/commands.ts';
 import { granted, refused } from '../../support/kernel-driver.ts';
 import { held, LaneWorld } from '../../support/lane-world.ts';
 import { settle } from '../../support/manual-time.ts';
@@ -25,7 +28,7 @@ class Caller {
   readonly answering: Promise<Answer>;
   answer: Answer | undefined;
 
-  constructor(max: number, options: { readonly key?: string; readonly waitMs?: number } = {}) {
+  constructor(max: number, options: { readonly key?: string; readonly waitMs?: number; readonly ttlMs?: number } = {}) {
     keyCount += 1;
     this.command = world.make.reserve('t', max, { waitMs: 60_000, key: `k${keyCount}`, ...options });
     this.answering = this.#ask();
@@ -182,6 +185,56 @@ describe('a caller that goes', () => {
     await caller.answering;
     await settle();
     expect(await typesWritten()).toEqual(['Granted', 'Released']);
+  });
+
+  test('whose grant has left memory by then has it taken back all the same', async () => {
+    const id = await hold(50);
+    await world.project();
+    world.lane.cache.peek('t' as never)?.state.evictReservation(id as never);
+    await world.lane.submit(leaveQueueCommand('t' as never, id as never));
+    expect(await typesWritten()).toEqual(['Granted', 'Released']);
+  });
+
+  test('while the store is away leaves the queue when it is back', async () => {
+    await hold(60);
+    const gone = await waiting(100);
+    const behind = await waiting(40);
+    world.memory.faults.isDown = true;
+    gone.gone.abort();
+    await world.time.elapse(10_000);
+    expect(refused(behind.answer as Answer).reason).toBe('STORE_UNAVAILABLE');
+    world.memory.faults.isDown = false;
+    await world.time.elapse(200);
+    const again = behind.again();
+    await settle();
+    await elapse(1_000);
+    await elapse(1_000);
+    expect(granted(await again).reservation.figures.grantedMicros).toBe(40n);
+  });
+
+  test('in another tree, while the store is away, leaves the queue there too', async () => {
+    const elsewhere = new Commands('u');
+    await world.lane.submit(elsewhere.create('u', { limits: 100 }));
+    await world.lane.submit(elsewhere.reserve('u', 60));
+    const [big, small] = [100, 40].map((max) => elsewhere.reserve('u', max, { waitMs: 600_000, key: `${max}` }));
+    const told: Promise<Answer>[] = [];
+    for (const command of [big, small]) {
+      told.push(world.lane.submit(command as Command));
+      await settle();
+    }
+    await elapse(11_000);
+    world.memory.faults.isDown = true;
+    const failed = world.lane.submit(world.make.getBudget('t'));
+    await world.time.elapse(10_000);
+    expect((await Promise.all([failed, ...told])).map((answer) => refused(answer).reason)).toEqual(
+      Array(3).fill('STORE_UNAVAILABLE'),
+    );
+    world.memory.faults.isDown = false;
+    await world.time.elapse(200);
+    const again = world.lane.submit(elsewhere.again(small as Command));
+    await settle();
+    await elapse(10_000);
+    expect(granted(await again).reservation.figures.grantedMicros).toBe(40n);
   });
 
   test('while it is put into the queue leaves it', async () => {
