@@ -26,7 +26,7 @@ export interface PriceOptions {
 }
 
 /** Providers change prices every few months. */
-const STALE_AFTER_MS = 90 * 86_400_000;
+export const STALE_AFTER_MS = 90 * 86_400_000;
 
 /** Between two tries to read the book: nothing is decided meanwhile. */
 const RETRY_MS = 250;
