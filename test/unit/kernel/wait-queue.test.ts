@@ -93,7 +93,8 @@ describe('what time alone brings', () => {
   test('a day that begins is offered though holds of the day before are still there', () => {
     driver.run(driver.make.create('t', { limits: { daily: per('day', 100) } }));
     driver.hold('t', 100, { ttlMs: 2 * DAY_MS });
-    const b = driver.wait('t', 100, { waitMs: DAY_MS });
+    // As high as it can rise, so that it is not looked at for that.
+    const b = driver.wait('t', 100, { waitMs: DAY_MS, priority: 'critical' });
     driver.advance(DAY_MS - (driver.nowMs % DAY_MS));
     driver.look();
     expect(driver.told()).toEqual({ [b]: 100 });
@@ -133,8 +134,9 @@ describe('what time alone brings', () => {
     driver.settle(driver.hold('t/a', 200), 200);
     driver.hold('t/b', 120, { ttlMs: DAY_MS });
     driver.hold('t', 640, { ttlMs: DAY_MS });
-    driver.wait('t/b', 100, { waitMs: DAY_MS });
-    const a = driver.wait('t/a', 40, { waitMs: DAY_MS });
+    const asked = { waitMs: DAY_MS, priority: 'critical' } as const;
+    driver.wait('t/b', 100, asked);
+    const a = driver.wait('t/a', 40, asked);
     expect(driver.told()).toEqual({});
     // 200 of half an hour ago are 25, and 120 are held still.
     driver.advance(1_800_000);
@@ -157,21 +159,17 @@ describe('the order', () => {
   });
 
   test('whoever is found to fit first waits for who comes before it', () => {
-    driver.run(driver.make.create('t', { limits: 100 }));
+    driver.run(driver.make.create('t', { limits: 40 }));
     for (const path of ['t/a', 't/b']) driver.run(driver.make.create(path, {}));
-    driver.run(driver.make.create('t/m', { limits: 60 }));
-    granted(driver.run(driver.make.reserve('t/b', 10, { ttlMs: DAY_MS })));
-    const a = driver.hold('t/m', 60);
-    const b = driver.hold('t', 30);
-    // By its share after the one from t/m, which waits at t/m for one that does not fit there any more.
-    const late = driver.wait('t/b', 70);
-    granted(driver.run(driver.make.reserve('t/a', 0, { ttlMs: DAY_MS })));
-    const big = driver.wait('t/m', 60);
-    driver.run(driver.make.release(b));
-    expect(driver.told()).toEqual({});
-    driver.run(driver.make.release(a));
-    expect(driver.told()).toEqual({ [big]: 60 });
-    expect(driver.state.reservation(late as never)?.figures.state).toBe('QUEUED');
+    driver.run(driver.make.create('t/a/x', { limits: 38 }));
+    const held = driver.hold('t/a/x', 13);
+    driver.settle(driver.hold('t/b', 3), 3);
+    driver.wait('t/b', 27);
+    // At t/a/x it is first, and does not fit there as long as something is held.
+    driver.wait('t/b', 38, { also: ['t/a/x'] });
+    const next = driver.wait('t/a/x', 26);
+    driver.run(driver.make.release(held));
+    expect(driver.told()).toEqual({ [next]: 26 });
   });
 
   test('a budget that somebody makes while it is waited for is judged as it is', () => {

@@ -9,6 +9,7 @@ import { Commands } from '../../support/commands.ts';
 import { granted, refused } from '../../support/kernel-driver.ts';
 import { held, LaneWorld } from '../../support/lane-world.ts';
 import { settle } from '../../support/manual-time.ts';
+import { per } from '../../support/windows.ts';
 
 let world: LaneWorld;
 let keyCount = 0;
@@ -362,4 +363,19 @@ test('a projected queue comes back from the store', async () => {
   await world.project();
   world.lane.reset();
   expect(granted(await caller.again())).toMatchObject({ replayed: true });
+});
+
+test('one that waits leaves at once though a window of its budget was never used', async () => {
+  const { make, lane } = world;
+  await lane.submit(make.create('t/a', { limits: { hourly: per('hour', 100) } }));
+  await hold(100);
+  const command = make.reserve('t/a', 10, { waitMs: 600_000, key: 'hourly' });
+  const answering = lane.submit(command);
+  await settle();
+  const released = lane.submit(make.release(command.id));
+  await settle();
+  await settle();
+  expect(world.loads.length).toBeLessThan(2);
+  expect(refused(await answering).reason).toBe('RESERVATION_RELEASED');
+  expect(granted(await released).reservation.figures.state).toBe('RELEASED');
 });
