@@ -18,6 +18,8 @@ export interface LoadPlan {
   readonly streams: number;
   /** Class of the Reserves, as the contract numbers them; Sessions only. Default: they say none. */
   readonly priority?: number;
+  /** Model calls and usage reports instead of amounts, encoded, in base64; Sessions only. Default: amounts. */
+  readonly priced?: { readonly call: string; readonly usage: string };
   /** Tells this run's keys from those of others. */
   readonly keyPrefix: string;
 }

@@ -1,7 +1,7 @@
 // Load over Sessions: keeps a number of commands in flight and puts into one frame what came together in one turn.
 import { Client, type ClientDuplexStream, credentials } from '@grpc/grpc-js';
 import { type LoadPlan, type LoadReport, Meter } from './load.ts';
-import { FrameWriter, readResults } from './wire.ts';
+import { FrameWriter, type PricedLoad, readResults } from './wire.ts';
 
 const METHOD = '/budgetd.v1.ReservationService/Session';
 const asIs = (bytes: Buffer): Buffer => bytes;
@@ -21,6 +21,7 @@ class Stream {
   readonly #call: ClientDuplexStream<Buffer, Buffer>;
   readonly #waiting = new Map<number, Waiting>();
   readonly #frame = new FrameWriter();
+  readonly #priced: PricedLoad | undefined;
   readonly ended: Promise<void>;
   #next = 0;
 
@@ -28,6 +29,11 @@ class Stream {
     this.#plan = plan;
     this.#meter = meter;
     this.#name = `${plan.keyPrefix}-${no}`;
+    const { priced } = plan;
+    this.#priced = priced && {
+      call: Buffer.from(priced.call, 'base64'),
+      usage: Buffer.from(priced.usage, 'base64'),
+    };
     this.#call = client.makeBidiStreamRequest(METHOD, asIs, asIs);
     this.ended = new Promise((resolve, reject) => {
       this.#call.on('end', resolve);
@@ -56,14 +62,17 @@ class Stream {
   #reserve(): void {
     const no = this.#next++;
     const budget = this.#plan.budgets[no % this.#plan.budgets.length] as string;
-    this.#frame.reserve(no, budget, `${this.#name}-${no}`, 1, this.#plan.priority);
+    const key = `${this.#name}-${no}`;
+    if (this.#priced === undefined) this.#frame.reserve(no, budget, key, 1, this.#plan.priority);
+    else this.#frame.reserveCall(no, budget, key, this.#priced);
     this.#waiting.set(no, { sentMs: performance.now(), settles: false });
     if (this.#frame.count === FRAME_COMMANDS_MAX) this.#send();
   }
 
   #settle(reservationId: string): void {
     const no = this.#next++;
-    this.#frame.settle(no, reservationId, 's', 1);
+    if (this.#priced === undefined) this.#frame.settle(no, reservationId, 's', 1);
+    else this.#frame.settleUsage(no, reservationId, 's', this.#priced);
     this.#waiting.set(no, { sentMs: performance.now(), settles: true });
     if (this.#frame.count === FRAME_COMMANDS_MAX) this.#send();
   }

@@ -47,9 +47,9 @@ export class Waiters {
     }
   }
 
-  /** The answer to a Reserve that may wait. */
-  reserve(budget: string, maxMicros: bigint, priority: Priority): Promise<SessionResult['result']> {
-    return this.#send(this.#reserve(budget, maxMicros, priority));
+  /** The answer to a critical Reserve of what there is, up to so much; it waits where there is nothing. */
+  reserve(budget: string, maxMicros: bigint): Promise<SessionResult['result']> {
+    return this.#send(this.#reserve(budget, maxMicros, Priority.CRITICAL, 1n));
   }
 
   settle(reservationId: string, actualMicros: bigint): Promise<SessionResult['result']> {
@@ -63,9 +63,16 @@ export class Waiters {
     this.#client.close();
   }
 
-  #reserve(budget: string, maxMicros: bigint, priority: Priority): SessionCommand {
+  #reserve(budget: string, maxMicros: bigint, priority: Priority, minMicros = maxMicros): SessionCommand {
     const idempotencyKey = `w${this.#next}-${performance.now()}`;
-    const value = create(ReserveRequestSchema, { budget, idempotencyKey, maxMicros, priority, maxWait: WAIT });
+    const value = create(ReserveRequestSchema, {
+      budget,
+      idempotencyKey,
+      maxMicros,
+      minMicros,
+      priority,
+      maxWait: WAIT,
+    });
     return this.#command({ case: 'reserve', value });
   }
 

@@ -13,6 +13,9 @@ const RESULT_ERROR = 2;
 const RESULT_RESERVE = 3;
 /** Of ReserveRequest. */
 const PRIORITY = 13;
+const MODEL_CALL = 16;
+/** Of SettleRequest. */
+const USAGE = 10;
 
 /** One answer, as far as a load generator cares. */
 export interface Result {
@@ -48,6 +51,23 @@ export function settleRequest(reservationId: string, key: string, actualMicros: 
     .finish();
 }
 
+/** What a load says instead of amounts, encoded once: it is the same each time. */
+export interface PricedLoad {
+  readonly call: Uint8Array;
+  readonly usage: Uint8Array;
+}
+
+function pricedRequest(name: string, key: string, field: number, message: Uint8Array): Uint8Array<ArrayBuffer> {
+  return new BinaryWriter()
+    .tag(1, WireType.LengthDelimited)
+    .string(name)
+    .tag(2, WireType.LengthDelimited)
+    .string(key)
+    .tag(field, WireType.LengthDelimited)
+    .bytes(message)
+    .finish();
+}
+
 /** Writes frames of commands. */
 export class FrameWriter {
   #writer = new BinaryWriter();
@@ -59,6 +79,14 @@ export class FrameWriter {
 
   reserve(commandId: number, budget: string, key: string, maxMicros: number, priority = 0): void {
     this.#command(commandId, RESERVE, reserveRequest(budget, key, maxMicros, priority));
+  }
+
+  reserveCall(commandId: number, budget: string, key: string, { call }: PricedLoad): void {
+    this.#command(commandId, RESERVE, pricedRequest(budget, key, MODEL_CALL, call));
+  }
+
+  settleUsage(commandId: number, reservationId: string, key: string, { usage }: PricedLoad): void {
+    this.#command(commandId, SETTLE, pricedRequest(reservationId, key, USAGE, usage));
   }
 
   settle(commandId: number, reservationId: string, key: string, actualMicros: number): void {

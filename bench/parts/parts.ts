@@ -5,6 +5,7 @@ import { hostilePart } from './hostile.ts';
 import { alonePart, hotPart, spreadPart, yardstickPart } from './hot-tree.ts';
 import { largePart } from './large.ts';
 import type { Part } from './part.ts';
+import { pricedPart } from './priced.ts';
 import { queuePart } from './queue.ts';
 import { runsPart } from './runs.ts';
 import { soakPart } from './soak.ts';
@@ -23,6 +24,7 @@ export const PARTS: readonly Part[] = [
   telemetryCostPart,
   windowsPart,
   queuePart,
+  pricedPart,
   runsPart,
   soakPart,
 ];

@@ -11,6 +11,7 @@ import { loadFigure, measure } from './hot-tree.ts';
 import type { Figure, Part } from './part.ts';
 
 const WAITING_COUNT = 10_000;
+const SESSION_COUNT = 4;
 const LIMIT_MICROS = 1_000_000_000_000n;
 /** So much is held that those who wait, for half of the limit each, never have room. */
 const HELD_MICROS = 600_000_000_000n;
@@ -57,9 +58,9 @@ async function wakeUps(address: string, budget: string): Promise<readonly number
   try {
     for (let no = 0; no < WAKE_COUNT; no += 1) {
       // All that there is: the one that waits is next, whoever else waits in lower classes.
-      const own = await asking.reserve(budget, LIMIT_MICROS - HELD_MICROS, Priority.CRITICAL);
+      const own = await asking.reserve(budget, LIMIT_MICROS);
       if (own.case !== 'reserve') throw new Error(`not granted: ${own.case}`);
-      const waiting = asking.reserve(budget, 1n, Priority.CRITICAL);
+      const waiting = asking.reserve(budget, 1n);
       await sleep(2);
       const sentMs = performance.now();
       const settling = asking.settle(own.value.reservation?.reservationId ?? '', 0n);
@@ -91,7 +92,7 @@ export const queuePart: Part = {
   what: '10,000 waiting requests; ratios are over the same load with nobody waiting',
   async run(context) {
     const { databaseUrl, countMs } = context;
-    const service = await startBenchService(databaseUrl);
+    const service = await startBenchService(databaseUrl, { BUDGETD_QUEUE_MAX: `${WAITING_COUNT * 2}` });
     const { address } = service;
     const base = { address, countMs, inFlight: 512, streams: 1, mode: 'cycle', priority: Priority.CRITICAL } as const;
     const figures: Figure[] = [];
@@ -105,18 +106,22 @@ export const queuePart: Part = {
       figures.push(wakeFigure('wake-up to answer, nobody else waits', await wakeUps(address, 'empty/short')));
       for (const { tree, name, of } of ARRANGEMENTS) {
         await createShort(address, tree);
-        const waiters = new Waiters(address);
-        waiters.queue(
-          Array.from({ length: WAITING_COUNT }, (_, no) => of(no)),
-          LIMIT_MICROS / 2n,
-        );
+        // A Session takes some four thousand that wait.
+        const sessions = Array.from({ length: SESSION_COUNT }, () => new Waiters(address));
+        for (const [at, session] of sessions.entries()) {
+          const count = WAITING_COUNT / SESSION_COUNT;
+          session.queue(
+            Array.from({ length: count }, (_, no) => of(at * count + no)),
+            LIMIT_MICROS / 2n,
+          );
+        }
         await untilWaiting(address, `${tree}/short`);
         await load(name, `${tree}/short`);
         const what = tree === 'line' ? 'in one line' : 'as runs';
         figures.push(
           wakeFigure(`wake-up to answer, 10,000 others wait ${what}`, await wakeUps(address, `${tree}/short`)),
         );
-        waiters.close();
+        for (const session of sessions) session.close();
       }
       figures.push({ name: 'resident memory after it', note: `${await service.residentMb()} MB` });
       return figures;

@@ -4,6 +4,7 @@ import type { Answer } from '../kernel/answer.ts';
 import type { Command } from '../kernel/command.ts';
 import type { ReservationId, TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
+import type { Prices } from './prices.ts';
 
 /** How the coordinator is, for ServerInfo, health and metrics. */
 export interface CoordinatorStatus {
@@ -29,6 +30,8 @@ export interface Coordinator {
   submit(command: Command, signal?: AbortSignal): Promise<Answer>;
   /** The coordinator's clock, in milliseconds since the epoch. */
   nowMs(): number;
+  /** The price book that decisions go by. */
+  readonly prices: Prices;
   /** A new id, sorted by time. */
   newReservationId(): ReservationId;
   /**

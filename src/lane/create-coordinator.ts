@@ -5,8 +5,6 @@ import type { QueueContext } from '../kernel/decision.ts';
 import type { TreeId } from '../kernel/names.ts';
 import type { Pricing } from '../kernel/price.ts';
 import type { Refusal } from '../kernel/refusal.ts';
-import { OUTPUT_TOKENS_DEFAULT } from '../pricing/estimate.ts';
-import { buildPriceBook } from '../pricing/price-book.ts';
 import { type Store, StoreUnavailableError } from '../store/port.ts';
 import { createCalendar } from './calendar.ts';
 import { type Clock, StoreClock } from './clock.ts';
@@ -19,6 +17,7 @@ import { Lane } from './lane.ts';
 import type { LaneObserver } from './lane-observer.ts';
 import type { Log } from './log.ts';
 import { sleepUnlessAborted as sleep } from './loop.ts';
+import { PriceKeeper, type PriceOptions } from './price-keeper.ts';
 import { createPricing } from './pricing.ts';
 import { Projector } from './projector.ts';
 import { Reaper } from './reaper.ts';
@@ -41,7 +40,9 @@ export interface CoordinatorOptions {
   readonly implausibleFactor?: number;
   /** How requests wait for room. Default: QUEUE_DEFAULT. */
   readonly queue?: Omit<QueueContext, 'isAttached'>;
-  /** Prices of model calls. Default: nothing has a price. */
+  /** The price book. Default: what was added to it, and no catalogue. */
+  readonly prices?: PriceOptions;
+  /** What decisions price by. Default: the price book. */
   readonly pricing?: Pricing;
   /** Whether quiet trees are looked after. Answers are the same either way. */
   readonly reaper: boolean;
@@ -80,11 +81,6 @@ export interface RunningCoordinator extends Coordinator {
 /** A unit that was mistaken is wrong by a thousand or more (micros for millis, cents for dollars of tokens). */
 export const IMPLAUSIBLE_FACTOR_DEFAULT = 1_000;
 
-const NO_PRICES = createPricing({
-  book: () => buildPriceBook({ rows: [], aliases: [], unitRows: [], retirements: [] }),
-  outputTokensDefault: OUTPUT_TOKENS_DEFAULT,
-});
-
 /** A class higher after a minute; as many waiting on one budget as fit into a few megabytes. */
 export const QUEUE_DEFAULT: Omit<QueueContext, 'isAttached'> = { ageMs: 60_000, countMax: 10_000 };
 
@@ -95,7 +91,7 @@ const TIME = { monotonicMs, sleep };
 
 /** Starts a coordinator. Throws StoreUnavailableError where the store can't be reached. */
 export async function startCoordinator(options: CoordinatorOptions): Promise<RunningCoordinator> {
-  const { store, log, graceMs, queue = QUEUE_DEFAULT } = options;
+  const { store, log, graceMs } = options;
   let stopped: Promise<void> | undefined;
   const storeClock = options.clock === undefined ? new StoreClock(monotonicMs, log) : undefined;
   const clock = options.clock ?? (storeClock as StoreClock);
@@ -110,31 +106,29 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     graceMs,
     onLead: (epoch, gapMs) => {
       gap = storeClock && gapBefore(storeClock.nowMs(), epoch, gapMs);
+      keeper.lead(epoch);
       changedHands();
       projector.takeUpLeftOver();
     },
-    onLost: () => changedHands(),
+    onLost: () => {
+      keeper.lose();
+      changedHands();
+    },
     ...TIME,
   });
+  const keeper: PriceKeeper = createKeeper(options, clock, writer, () => noteServing());
   const lane: Lane = new Lane({
     store,
     clock,
-    graceMs,
-    calendar: createCalendar(),
-    implausibleFactor: options.implausibleFactor ?? IMPLAUSIBLE_FACTOR_DEFAULT,
-    queue,
-    pricing: options.pricing ?? NO_PRICES,
-    commit: commitTo,
-    log,
-    epoch: () => writer.epoch,
+    ...laneSettings(options, keeper),
+    // Without its prices a leader decides nothing, and nobody else does.
+    epoch: () => keeper.epoch,
+    leaderAddress: () => (keeper.epoch === writer.epoch ? writer.leaderAddress : ''),
     gap: () => gap,
-    leaderAddress: () => writer.leaderAddress,
     onFenced: (epoch) => writer.fenced(epoch),
     onCommitted: (treeId, entryCount) => listeners.tell(treeId, entryCount),
     catchUp: (treeId) => projector.catchUp(treeId),
     overload: () => projector.overload(),
-    batchCountMax: options.batchCountMax,
-    observer: options.observer,
     onStoreChange: () => noteServing(),
     ...TIME,
   });
@@ -146,19 +140,20 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     ...TIME,
   });
   listeners.add((treeId, entryCount) => projector.note(treeId, entryCount));
-  const isServing = (): boolean => writer.epoch !== undefined && !lane.storeDown && stopped === undefined;
-  const submit = lane.submit.bind(lane);
+  const isServing = (): boolean => keeper.epoch !== undefined && !lane.storeDown && stopped === undefined;
+  const submit = submitTo(lane, keeper);
   const noteServing = watchServing(isServing, options.onServingChange);
   const changedHands = (): void => {
     lane.reset();
     noteServing();
   };
-  const reaper = new Reaper({ store, clock, log, submit, isLeader: () => writer.epoch !== undefined, sleep });
-  const parts: Parts = { store, lane, projector, reaper, writer };
+  const reaper = new Reaper({ store, clock, log, submit, isLeader: () => keeper.epoch !== undefined, sleep });
+  const parts: Parts = { store, lane, projector, reaper, writer, keeper };
   await startInOrder(parts, options);
   return {
     submit,
     nowMs: () => clock.nowMs(),
+    prices: keeper,
     newReservationId: () => newReservationId(clock.nowMs()),
     catchUp: (treeId) => catchUp(parts, treeId),
     status: () => ({ serving: isServing(), ...statusOf(parts) }),
@@ -174,8 +169,56 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
   };
 }
 
-async function startInOrder({ writer, projector, reaper }: Parts, options: CoordinatorOptions): Promise<void> {
+function createKeeper(
+  { prices, store, log }: CoordinatorOptions,
+  clock: Clock,
+  writer: Writer,
+  onChange: () => void,
+): PriceKeeper {
+  return new PriceKeeper({
+    ...prices,
+    store,
+    log,
+    nowMs: () => clock.nowMs(),
+    leaderAddress: () => writer.leaderAddress,
+    onFenced: (epoch) => writer.fenced(epoch),
+    onChange,
+    sleep,
+  });
+}
+
+function laneSettings(options: CoordinatorOptions, keeper: PriceKeeper) {
+  const { graceMs, implausibleFactor = IMPLAUSIBLE_FACTOR_DEFAULT, queue = QUEUE_DEFAULT, log } = options;
+  const { outputTokensDefault } = keeper;
+  return {
+    graceMs,
+    calendar: createCalendar(),
+    implausibleFactor,
+    queue,
+    pricing: options.pricing ?? createPricing({ book: () => keeper.book, outputTokensDefault }),
+    commit: commitTo,
+    log,
+    batchCountMax: options.batchCountMax,
+    observer: options.observer,
+  };
+}
+
+// Only what names a model call can be refused for want of a price: everything else goes straight to the lane.
+function submitTo(lane: Lane, keeper: PriceKeeper): Coordinator['submit'] {
+  return (command, signal) => {
+    const answering = lane.submit(command, signal);
+    const isPriced = (command.kind === 'Reserve' || command.kind === 'Extend') && command.call !== undefined;
+    if (!isPriced) return answering;
+    return answering.then((answer) => {
+      if (answer.kind === 'refusal') keeper.noteRefusal(answer);
+      return answer;
+    });
+  };
+}
+
+async function startInOrder({ writer, keeper, projector, reaper }: Parts, options: CoordinatorOptions): Promise<void> {
   await writer.start();
+  await keeper.settled();
   projector.start();
   if (options.reaper) reaper.start();
 }
@@ -191,6 +234,7 @@ interface Parts {
   readonly projector: Projector;
   readonly reaper: Reaper;
   readonly writer: Writer;
+  readonly keeper: PriceKeeper;
 }
 
 async function catchUp(parts: Parts, treeId: TreeId | undefined): Promise<Refusal | undefined> {
@@ -225,9 +269,10 @@ async function catchUp(parts: Parts, treeId: TreeId | undefined): Promise<Refusa
 
 // The door closes first, so that a round of the reaper that is under way finds it closed. The lease is renewed until the
 // projection has caught up: whoever takes over finds nothing left to do.
-async function stopInOrder({ reaper, lane, projector, writer }: Parts): Promise<void> {
+async function stopInOrder({ reaper, lane, projector, writer, keeper }: Parts): Promise<void> {
   await Promise.all([lane.stop(), reaper.stop()]);
   await projector.stop();
+  await keeper.stop();
   await writer.stop();
 }
 

@@ -246,10 +246,15 @@ function aliasesOf(
 const EXAMPLE_ENDS = { exact: '', dated: '-2026-01-01', dated_compact: '-20260101' } as const;
 
 function newAliases(aliases: readonly PriceAlias[], { known }: CatalogueOptions): readonly PriceAlias[] {
-  const textOf = ({ provider, alias, form, model }: PriceAlias): string =>
-    JSON.stringify([provider, alias, form, model]);
-  const there = new Set(known.aliases.filter(({ origin }) => origin === 'catalogue').map(textOf));
-  return aliases.filter((alias) => !there.has(textOf(alias)));
+  const nameOf = ({ provider, alias, form }: PriceAlias): string => JSON.stringify([provider, alias, form]);
+  // Of several for one name the newest counts, so a name that comes back to a model is said once more.
+  const newest = new Map<string, PriceAlias>();
+  for (const alias of known.aliases) {
+    if (alias.origin === 'catalogue' && alias.addedMs >= (newest.get(nameOf(alias))?.addedMs ?? 0)) {
+      newest.set(nameOf(alias), alias);
+    }
+  }
+  return aliases.filter((alias) => newest.get(nameOf(alias))?.model !== alias.model);
 }
 
 const modelOf = ({ provider, model }: PriceRow): string => `${provider} ${model}`;

@@ -8,6 +8,7 @@ import type { Audit } from './audit.ts';
 import { encodeEntries } from './entry-codec.ts';
 import { MemoryDatabase } from './memory-database.ts';
 import { historyOf, idleBudgets } from './memory-history.ts';
+import { memoryPrices } from './memory-prices.ts';
 import { memoryAudit, memoryReads } from './memory-reads.ts';
 import {
   type AppendResult,
@@ -122,19 +123,7 @@ export function createMemoryStore(
       up();
       database.tree(treeId).quarantine ??= reason;
     },
-    async loadPrices() {
-      up();
-      return [...database.prices.values()];
-    },
-    async addPrices(epoch, records) {
-      up();
-      if (database.lease.epoch !== epoch) return 'fenced';
-      for (const record of records) {
-        const key = `${record.kind} ${record.hash}`;
-        if (!database.prices.has(key)) database.prices.set(key, record);
-      }
-      return 'added';
-    },
+    ...memoryPrices(database, up),
     ...memoryReads(database, up),
     ...memoryAudit(database),
   };

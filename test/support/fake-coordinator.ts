@@ -12,6 +12,7 @@ import type { Queued, Reservation, ReservationFigures } from '../../src/kernel/r
 import type { WindowRule } from '../../src/kernel/window.ts';
 import type { Coordinator, CoordinatorStatus } from '../../src/lane/coordinator.ts';
 import type { ListBudgetsQuery, ListReservationsQuery, ReadModels, TreeHead } from '../../src/store/reads.ts';
+import { memoryPrices } from './memory-prices.ts';
 
 /** 2026-03-02T09:00:00Z. */
 const FAKE_NOW_MS = 1_772_442_000_000;
@@ -221,6 +222,8 @@ export class FakeCoordinator implements Coordinator {
   };
   /** Whoever wants to be told of commits. */
   readonly listeners = new Set<(treeId: TreeId) => void>();
+  /** A book of its own, empty at first. */
+  readonly prices = memoryPrices({ nowMs: () => FAKE_NOW_MS });
   #ids = 0;
 
   async submit(command: Command, signal?: AbortSignal): Promise<Answer> {

@@ -149,6 +149,12 @@ export class Permissions {
   }
 }
 
+/** Judges a call on the price book. It prices every tree, so that only who sees every tree may add to it. Every role may look. */
+export function judgePrices(actor: Actor, access: 'read' | 'steer'): ApiRefusal | undefined {
+  const isAllowed = ALLOWED[actor.role].has(access) && (access === 'read' || actor.subtree === undefined);
+  return isAllowed ? undefined : forbidden();
+}
+
 /** Judges a list of a subtree (undefined: of everything). Every role may look. */
 export function judgeList(actor: Actor, path: BudgetPath | undefined): ApiRefusal | undefined {
   return seesBudget(actor, path) ? undefined : forbidden(path);

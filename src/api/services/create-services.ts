@@ -1,6 +1,7 @@
 // Joins the services, as plain handlers that know no server: grpc-js and Connect serve the same ones.
 import type { BudgetService } from '../../gen/budgetd/v1/budget_pb.ts';
 import type { EventService } from '../../gen/budgetd/v1/event_pb.ts';
+import type { PriceService } from '../../gen/budgetd/v1/price_pb.ts';
 import type { ReservationService } from '../../gen/budgetd/v1/reservation_pb.ts';
 import type { ServerInfoService } from '../../gen/budgetd/v1/server_info_pb.ts';
 import type { Actor } from '../auth/actor.ts';
@@ -11,6 +12,7 @@ import { createBudgetService } from './budget-service.ts';
 import { CommandDesk } from './command-desk.ts';
 import { createEventService } from './event-service.ts';
 import type { StreamHandlers, UnaryHandlers } from './handler.ts';
+import { createPriceService } from './price-service.ts';
 import { createReservationService } from './reservation-service.ts';
 import { createServerInfoService } from './server-info-service.ts';
 import type { ServiceDeps } from './service-deps.ts';
@@ -19,6 +21,7 @@ import type { ServiceDeps } from './service-deps.ts';
 export interface Services {
   readonly reservation: UnaryHandlers<typeof ReservationService>;
   readonly budget: UnaryHandlers<typeof BudgetService>;
+  readonly price: UnaryHandlers<typeof PriceService>;
   readonly serverInfo: UnaryHandlers<typeof ServerInfoService>;
   readonly event: StreamHandlers<typeof EventService>;
   /** Begins a Session whose frames go to `sink`. */
@@ -33,6 +36,7 @@ export function createServices(deps: ServiceDeps): Services {
   return {
     reservation: createReservationService(deps, desk),
     budget: createBudgetService(deps, desk),
+    price: createPriceService(deps),
     serverInfo: createServerInfoService(deps),
     event: createEventService(deps),
     openSession: (actor, sink, limits, unread) => new Session({ ...sessionDeps, unread }, actor, sink, limits),

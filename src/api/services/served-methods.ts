@@ -3,6 +3,7 @@
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import { BudgetService } from '../../gen/budgetd/v1/budget_pb.ts';
 import { EventService } from '../../gen/budgetd/v1/event_pb.ts';
+import { PriceService } from '../../gen/budgetd/v1/price_pb.ts';
 import { ReservationService } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { ServerInfoService } from '../../gen/budgetd/v1/server_info_pb.ts';
 import type { Services } from './create-services.ts';
@@ -26,6 +27,7 @@ export const SERVICE_DESCS: readonly DescService[] = [
   ReservationService,
   BudgetService,
   EventService,
+  PriceService,
   ServerInfoService,
 ];
 
@@ -63,6 +65,7 @@ export function servedServices(services: Services): readonly ServedService[] {
       handlers: {},
       streams: services.event as object as Readonly<Record<string, AnyStreamHandler>>,
     },
+    { desc: PriceService, handlers: untyped(services.price), streams: {} },
     { desc: ServerInfoService, handlers: untyped(services.serverInfo), streams: {} },
   ];
 }

@@ -1,9 +1,10 @@
 // ServerInfoService: how the coordinator is. Always answered, by leaders and standbys, with the store or without.
 import type { GetServerInfoResponse, ServerInfoService } from '../../gen/budgetd/v1/server_info_pb.ts';
-import { type TreeId, treeOf } from '../../kernel/names.ts';
+import { type BudgetPath, type TreeId, treeOf } from '../../kernel/names.ts';
 import { isRefusal } from '../api-refusal.ts';
 import type { Actor } from '../auth/actor.ts';
 import { seesBudget, seesTree } from '../auth/permissions.ts';
+import { priceStatusMessage } from '../encode/price-book-message.ts';
 import { durationFromMs, timestampFromMs } from '../encode/time.ts';
 import type { UnaryHandlers } from './handler.ts';
 import { readOrRefuse } from './list-page.ts';
@@ -34,6 +35,7 @@ async function serverInfo(deps: ServiceDeps, actor: Actor): Promise<GetServerInf
     uncappedBudgets: uncappedRoots.filter((path) => seesTree(actor, treeOf(path)) && seesBudget(actor, path)),
     queueDepth: BigInt(status.queueDepth),
     time: timestampFromMs(coordinator.nowMs()),
+    prices: priceStatusMessage(coordinator.prices.status(), (path) => seesBudget(actor, path as BudgetPath)),
     quarantinedTrees: status.quarantinedTrees.slice(0, NAMES_MAX).filter((treeId) => seesTree(actor, treeId as TreeId)),
   };
 }

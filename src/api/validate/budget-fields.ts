@@ -11,7 +11,8 @@ import { frameShape } from './shape.ts';
 import { frameShares } from './shares.ts';
 import { frameTemplate } from './template.ts';
 
-const UNIT = /^[A-Za-z]{1,16}$/;
+/** A unit, as trees write it. */
+export const UNIT = /^[A-Za-z]{1,16}$/;
 
 /** The tree's unit: only a root may say it. Undefined where it does not. */
 export function checkUnit(problems: Problems, field: string, unit: string, path: string): string | undefined {

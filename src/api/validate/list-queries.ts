@@ -18,7 +18,8 @@ export interface PagedQuery<Q> {
   readonly digest: string;
 }
 
-function checkPageSize(problems: Problems, size: number): number {
+/** Entries of a page; the default where it says none. */
+export function checkPageSize(problems: Problems, size: number): number {
   if (size === 0) return PAGE_SIZE_DEFAULT;
   if (size < 1 || size > PAGE_SIZE_MAX) {
     problems.push({ field: 'page_size', description: `must be 1 to ${PAGE_SIZE_MAX}` });
@@ -26,7 +27,8 @@ function checkPageSize(problems: Problems, size: number): number {
   return size;
 }
 
-function checkPageToken<T>(
+/** Where the page before ended; undefined on the first one, or where a problem is noted. */
+export function checkPageToken<T>(
   problems: Problems,
   digest: string,
   token: string,

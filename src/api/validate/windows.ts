@@ -1,19 +1,16 @@
 // Windows as requests state them. Its own file because a wrong one is refused when it is written: a decision could not cope
 // with a time zone that nobody knows.
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { CalendarWindow, RangeWindow, RollingWindow, Window } from '../../gen/budgetd/v1/limit_pb.ts';
 import { rollingRule, type WindowRule } from '../../kernel/window.ts';
 import { isTimeZone } from '../../lane/calendar.ts';
 import { frameText, frameValue } from '../command-key.ts';
 import { checkDuration, frameDuration, ROLLING_RANGE } from './durations.ts';
 import { checkCalendarUnit } from './enums.ts';
+import { checkSaidInstant, frameInstant } from './instants.ts';
 import type { Problems } from './problems.ts';
 
 const LIFETIME: WindowRule = { kind: 'lifetime' };
 const TIME_ZONE_DEFAULT = 'UTC';
-const NANOS_PER_MS = 1_000_000;
-// 9999-12-31T23:59:59Z: what a Timestamp can say, and what a name has room for.
-const SECONDS_MAX = 253_402_300_799n;
 
 /** A window; lifetime where it is left out. */
 export function checkWindow(problems: Problems, field: string, window: Window | undefined): WindowRule {
@@ -34,24 +31,11 @@ export function checkWindow(problems: Problems, field: string, window: Window | 
 }
 
 function checkRange(problems: Problems, field: string, { startTime, endTime }: RangeWindow): WindowRule {
-  const startMs = checkInstant(problems, `${field}.start_time`, startTime);
-  const endMs = checkInstant(problems, `${field}.end_time`, endTime);
+  const startMs = checkSaidInstant(problems, `${field}.start_time`, startTime);
+  const endMs = checkSaidInstant(problems, `${field}.end_time`, endTime);
   if (startMs === undefined || endMs === undefined) return LIFETIME;
   if (endMs <= startMs) problems.push({ field: `${field}.end_time`, description: 'must be later than start_time' });
   return { kind: 'range', startMs, endMs };
-}
-
-function checkInstant(problems: Problems, field: string, instant: Timestamp | undefined): number | undefined {
-  if (instant === undefined) {
-    problems.push({ field, description: 'is required' });
-    return undefined;
-  }
-  const { seconds, nanos } = instant;
-  if (seconds < 0n || seconds > SECONDS_MAX || nanos < 0 || nanos >= 1_000 * NANOS_PER_MS) {
-    problems.push({ field, description: 'must be of the years 1970 to 9999' });
-  } else if (nanos % NANOS_PER_MS !== 0) problems.push({ field, description: 'must be whole milliseconds' });
-  else return Number(seconds) * 1_000 + nanos / NANOS_PER_MS;
-  return undefined;
 }
 
 function checkRolling(problems: Problems, field: string, { duration }: RollingWindow): WindowRule {
@@ -87,8 +71,4 @@ export function frameWindow(window: Window | undefined): string {
     default:
       return framed;
   }
-}
-
-function frameInstant(tag: string, instant: Timestamp | undefined): string {
-  return instant === undefined ? '' : `${tag}=${instant.seconds}.${instant.nanos};`;
 }

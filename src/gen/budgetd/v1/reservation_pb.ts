@@ -1490,8 +1490,8 @@ export const ReservationService: GenService<{
    * now waits for it instead of being refused: the answer comes when it is granted, or leaves the queue. With a model_call the
    * amount is the most that the call can cost, by the price book.
    * Errors, in this order: INVALID_FIELD, FORBIDDEN, IDEMPOTENCY_KEY_REUSED, BUDGET_NOT_FOUND, BUDGET_SUSPENDED,
-   * BUDGET_CLOSED, MODEL_NOT_ALLOWED, PRICE_UNKNOWN (a candidate, or the tree's unit, has no price: nothing is granted),
-   * MAX_RESERVATION_EXCEEDED, MAX_LEASE_EXCEEDED, DEPTH_LIMIT, FAN_OUT_LIMIT, WINDOW_CLOSED, EXCEEDS_LIMIT, RATE_LIMITED, CONCURRENCY_LIMIT, BUDGET_EXHAUSTED, CAPACITY_HELD. With max_wait also QUEUE_FULL (as many wait as
+   * BUDGET_CLOSED, MAX_RESERVATION_EXCEEDED, MAX_LEASE_EXCEEDED, DEPTH_LIMIT, FAN_OUT_LIMIT, WINDOW_CLOSED, MODEL_NOT_ALLOWED
+   * (see ModelRules), PRICE_UNKNOWN (a candidate, or the tree's unit, has no price: nothing is granted), EXCEEDS_LIMIT, RATE_LIMITED, CONCURRENCY_LIMIT, BUDGET_EXHAUSTED, CAPACITY_HELD. With max_wait also QUEUE_FULL (as many wait as
    * may) and QUEUE_TIMEOUT (no room in time); one that waited and leaves the queue ungranted is told why, with its reservation_id.
    *
    * @generated from rpc budgetd.v1.ReservationService.Reserve

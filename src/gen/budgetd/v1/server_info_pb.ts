@@ -6,6 +6,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { PriceStatus } from "./price_pb.ts";
+import { file_budgetd_v1_price } from "./price_pb.ts";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -14,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file budgetd/v1/server_info.proto.
  */
 export const file_budgetd_v1_server_info: GenFile = /*@__PURE__*/
-  fileDesc("ChxidWRnZXRkL3YxL3NlcnZlcl9pbmZvLnByb3RvEgpidWRnZXRkLnYxIhYKFEdldFNlcnZlckluZm9SZXF1ZXN0ItYCChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIOCgZsZWFkZXIYAiABKAgSFgoObGVhZGVyX2FkZHJlc3MYAyABKAkSFAoMbGVhZGVyX2Vwb2NoGAQgASgDEjEKDnByb2plY3Rpb25fbGFnGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhgKEGRhdGFiYXNlX3ZlcnNpb24YBiABKAkSFQoNZGF0YWJhc2Vfa2luZBgHIAEoCRIWCg5zY2hlbWFfdmVyc2lvbhgIIAEoBRIYChB1bmNhcHBlZF9idWRnZXRzGAkgAygJEhMKC3F1ZXVlX2RlcHRoGAogASgDEigKBHRpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKEXF1YXJhbnRpbmVkX3RyZWVzGAwgAygJMmkKEVNlcnZlckluZm9TZXJ2aWNlElQKDUdldFNlcnZlckluZm8SIC5idWRnZXRkLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GiEuYnVkZ2V0ZC52MS5HZXRTZXJ2ZXJJbmZvUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("ChxidWRnZXRkL3YxL3NlcnZlcl9pbmZvLnByb3RvEgpidWRnZXRkLnYxIhYKFEdldFNlcnZlckluZm9SZXF1ZXN0Iv8CChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIOCgZsZWFkZXIYAiABKAgSFgoObGVhZGVyX2FkZHJlc3MYAyABKAkSFAoMbGVhZGVyX2Vwb2NoGAQgASgDEjEKDnByb2plY3Rpb25fbGFnGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhgKEGRhdGFiYXNlX3ZlcnNpb24YBiABKAkSFQoNZGF0YWJhc2Vfa2luZBgHIAEoCRIWCg5zY2hlbWFfdmVyc2lvbhgIIAEoBRIYChB1bmNhcHBlZF9idWRnZXRzGAkgAygJEhMKC3F1ZXVlX2RlcHRoGAogASgDEigKBHRpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKEXF1YXJhbnRpbmVkX3RyZWVzGAwgAygJEicKBnByaWNlcxgNIAEoCzIXLmJ1ZGdldGQudjEuUHJpY2VTdGF0dXMyaQoRU2VydmVySW5mb1NlcnZpY2USVAoNR2V0U2VydmVySW5mbxIgLmJ1ZGdldGQudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaIS5idWRnZXRkLnYxLkdldFNlcnZlckluZm9SZXNwb25zZWIGcHJvdG8z", [file_budgetd_v1_price, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Request of GetServerInfo.
@@ -120,6 +122,13 @@ export type GetServerInfoResponse = Message<"budgetd.v1.GetServerInfoResponse"> 
    * @generated from field: repeated string quarantined_trees = 12;
    */
   quarantinedTrees: string[];
+
+  /**
+   * How the price book stands.
+   *
+   * @generated from field: budgetd.v1.PriceStatus prices = 13;
+   */
+  prices?: PriceStatus | undefined;
 };
 
 /**
