@@ -20,6 +20,7 @@ import {
 import { CheckedQueue } from '../support/checked-queue.ts';
 import { Commands } from '../support/commands.ts';
 import { pictureOf } from '../support/picture-of.ts';
+import { testPricing } from '../support/test-prices.ts';
 import { UTC_CALENDAR } from '../support/utc-calendar.ts';
 
 interface Timed {
@@ -100,6 +101,7 @@ function play(commands: readonly Timed[], batchSize: number, ahead: boolean): Ca
         commit: commitTo,
         calendar: UTC_CALENDAR,
         implausibleFactor: 1_000,
+        pricing: testPricing(),
         queue: { ageMs: 60_000, countMax: 12, isAttached },
       },
     );

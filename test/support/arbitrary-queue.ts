@@ -11,7 +11,7 @@ import type { CheckedQueue } from './checked-queue.ts';
 import type { Commands, LimitsOption } from './commands.ts';
 
 /** The budgets of every story, parents first. */
-const QUEUE_PATHS = ['t', 't/a', 't/a/x', 't/a/x/p', 't/b', 't/m'] as const;
+export const QUEUE_PATHS = ['t', 't/a', 't/a/x', 't/a/x/p', 't/b', 't/m'] as const;
 
 /** Budgets that a grant makes. */
 export const RUN_PATHS = ['t/b/run-1', 't/b/run-2', 't/b/run-1/sub'] as const;
