@@ -18,7 +18,7 @@ import { IndexedHeap } from './indexed-heap.ts';
 import { invariant } from './invariant.ts';
 import { type BudgetPath, chainOf, parentOf, type ReservationId } from './names.ts';
 import type { Reservation } from './reservation.ts';
-import { childAt, type Share, type Waiting } from './wait-order.ts';
+import { childAt, RANK_MAX, type Share, type Waiting } from './wait-order.ts';
 import {
   isSame,
   type Place,
@@ -267,10 +267,21 @@ export class WaitQueue {
     return true;
   }
 
-  /** A head that claims, one that is first wherever it does before others; to be asked once no other one has to be judged. */
+  /**
+   * A head that claims, to be asked once no other one has to be judged: one that is first wherever it does before others, and of those
+   * the most urgent, then the first that came, since others may wait for its turn alone.
+   */
   get nextClaim(): WaitLine | undefined {
-    for (const line of this.#claiming) if (line.places.every(({ point }) => point.firstLine === line)) return line;
-    return this.#claiming.values().next().value;
+    let found: WaitLine | undefined;
+    for (const line of this.#claiming) {
+      if (
+        line.places.every(({ point }) => point.firstLine === line) &&
+        (found === undefined || goesBefore(line, found))
+      ) {
+        found = line;
+      }
+    }
+    return found ?? this.#claiming.values().next().value;
   }
 
   /**
@@ -375,6 +386,11 @@ export interface Placement {
 }
 
 const NO_POINTS: readonly WaitPoint[] = [];
+
+function goesBefore(a: WaitLine, b: WaitLine): boolean {
+  const [rankA, rankB] = [a, b].map(({ places }) => places[0]?.child.rank ?? RANK_MAX) as [number, number];
+  return rankA === rankB ? a.head.queued.seq < b.head.queued.seq : rankA > rankB;
+}
 
 // Whoever can do with nothing of the money, or uses no tokens, is not held back by one that waits for them.
 function lineKey({ id, budget, also, priority, queued }: Waiting): string {

@@ -144,7 +144,12 @@ export class CheckedQueue extends KernelDriver {
     const wanted = naive.outcomes(ask).map((each) => this.#shown(ask.command, each));
     if (!wanted.includes(said)) throw new Error(`${id} waits and gets ${said} instead of ${wanted.join(' or ')}`);
     const rivals = naive.asks.filter((each) => this.#isGrantable(naive, each));
-    const passed = rivals.find((each) => naive.isBefore(each, ask) && !reaches(naive, rivals, ask, each));
+    // Unless that one waits for somebody else's turn itself.
+    const isNext = (each: Ask): boolean =>
+      !rivals.some((other) => other !== ask && other !== each && naive.isBeforeAnywhere(other, each));
+    const passed = rivals.find(
+      (each) => naive.isBefore(each, ask) && isNext(each) && !reaches(naive, rivals, ask, each),
+    );
     if (passed !== undefined) throw new Error(`${id} is granted before ${passed.command.id}, who is first and fits`);
   }
 
