@@ -64,8 +64,8 @@ export class Outcomes {
         return;
       case 'key_exists':
         this.#takeBack(live);
-        for (const { tree, answered, deferred } of live) {
-          const unsearched = answered.map(({ item }) => item);
+        for (const { tree, answered, waiting, deferred } of live) {
+          const unsearched = [...answered, ...waiting].map(({ item }) => item);
           if (unsearched.length > 0) searches.search(tree, unsearched);
           putBack(tree.treeId, deferred);
         }

@@ -2,6 +2,7 @@
 // And the leader goes with thousands waiting: the next one goes on where it was.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Answer } from '../../src/kernel/answer.ts';
+import type { Command } from '../../src/kernel/command.ts';
 import { expireCommand } from '../../src/lane/expire-command.ts';
 import { expectAudited } from '../support/audited-lane.ts';
 import { granted } from '../support/kernel-driver.ts';
@@ -26,6 +27,7 @@ class Day {
   readonly #world: LaneWorld;
   /** Of runs that were granted something, first come first. */
   readonly #ends: { readonly atMs: number; readonly no: number; readonly id: string; readonly actual: number }[] = [];
+  readonly #answering: Promise<void>[] = [];
   /** What each run was told: an amount, or a reason. */
   readonly told = new Map<number, string>();
 
@@ -39,8 +41,14 @@ class Day {
     const { no, tenant, max, min, priority, waitMs } = run;
     this.model.begin(run, this.#world.nowMs);
     const asked = { min, priority, waitMs, key: `run ${no}`, ttlMs: 86_400_000 };
-    lane.submit(make.reserve(`t/${tenant}`, max, asked)).then((answer) => this.#tell(run, answer));
+    const answering = lane.submit(make.reserve(`t/${tenant}`, max, asked));
+    this.#answering.push(answering.then((answer) => this.#tell(run, answer)));
     await this.#rest();
+  }
+
+  /** Resolves when every run was told something. */
+  async answered(): Promise<void> {
+    await Promise.all(this.#answering);
   }
 
   /** Ends the runs whose time is over, one after the other. */
@@ -104,6 +112,7 @@ test('ten thousand runs of a day are told what the model tells them, when it doe
   }
   await day.endThrough(world.nowMs + 86_400_000);
   await day.passTo(world.nowMs + 86_400_000);
+  await day.answered();
   expect(day.told).toEqual(day.model.told);
   expect(day.told.size).toBe(RUN_COUNT);
   // The day has had its crowds: many waited, and many in vain.
@@ -129,11 +138,13 @@ test('with thousands waiting the next leader grants in the old order, each once'
   world.epoch = 7;
   const order: number[] = [];
   let live = id;
+  const faults: unknown[] = [];
+  const tellAgain = async (command: Command, no: number): Promise<void> => {
+    live = granted(await lane.submit(make.again(command))).reservation.id;
+    order.push(no);
+  };
   commands.toReversed().forEach((command, at) => {
-    lane.submit(make.again(command)).then((answer) => {
-      live = granted(answer).reservation.id;
-      order.push(2_999 - at);
-    });
+    tellAgain(command, 2_999 - at).catch((error: unknown) => faults.push(error));
   });
   for (let turn = 0; turn < 60; turn += 1) await settle();
   expect(lane.waitingCount).toBe(3_000);
@@ -141,6 +152,7 @@ test('with thousands waiting the next leader grants in the old order, each once'
     await lane.submit(make.release(live));
     for (let turn = 0; turn < 3; turn += 1) await settle();
   }
+  expect(faults).toEqual([]);
   expect(order).toEqual(Array.from({ length: 300 }, (_, no) => 3 * no));
   await expectAudited(world);
 });

@@ -80,7 +80,7 @@ class Story {
       case 'ask': {
         const { max, priority, waitMs } = next;
         const key = `k${this.calls.length}`;
-        this.#submit(world.make.reserve('t', max, { priority, waitMs, key, ttlMs: 120_000 }));
+        this.#submit(world.make.reserve('t', max, { priority, waitMs, key, ttlMs: 86_400_000 }));
         if (next.atOnce) return;
         break;
       }
@@ -175,14 +175,25 @@ class Story {
     if (kind === 'lost') {
       return async (real) => {
         await real();
-        // A store never says `conflict` of what it has committed.
-        this.#world.appendFates.unshift((again) => again());
+        this.#passNext();
         throw new StoreUnavailableError('cut');
       };
     }
     const slow = held<AppendResult>();
     this.#slow.push(slow.letGo);
     return slow.fate;
+  }
+
+  // A store never says `conflict` of what it has committed: the same append goes through, as soon as there is a store again.
+  #passNext(): void {
+    this.#world.appendFates.unshift(async (real) => {
+      try {
+        return await real();
+      } catch (error) {
+        this.#passNext();
+        throw error;
+      }
+    });
   }
 
   #lead(): void {

@@ -14,7 +14,7 @@ import type { Commands, LimitsOption } from './commands.ts';
 export const QUEUE_PATHS = ['t', 't/a', 't/a/x', 't/a/x/p', 't/b', 't/m'] as const;
 
 /** Budgets that a grant makes. */
-const RUN_PATHS = ['t/b/run-1', 't/b/run-2', 't/b/run-1/sub'] as const;
+export const RUN_PATHS = ['t/b/run-1', 't/b/run-2', 't/b/run-1/sub'] as const;
 
 const DAY_MS = 86_400_000;
 const between = (min: number, max: number) => fc.integer({ min, max });

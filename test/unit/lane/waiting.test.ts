@@ -9,6 +9,7 @@ import { Commands } from '../../support/commands.ts';
 import { granted, refused } from '../../support/kernel-driver.ts';
 import { held, LaneWorld } from '../../support/lane-world.ts';
 import { settle } from '../../support/manual-time.ts';
+import { per } from '../../support/windows.ts';
 
 let world: LaneWorld;
 let keyCount = 0;
@@ -273,6 +274,21 @@ describe('an append that fails', () => {
     expect(granted(await (callers[1] as Caller).answering).reservation.figures.grantedMicros).toBe(80n);
   });
 
+  test('for a key that is known loses nobody who was to wait', async () => {
+    const known = world.make.reserve('t', 0, { key: 'known' });
+    await world.lane.submit(known);
+    const id = await hold(100);
+    const caller = await waiting(50);
+    await world.project();
+    world.lane.cache.peek('t' as never)?.state.evictRemembered(0);
+    const both = [world.lane.submit(world.make.again(known)), caller.again()];
+    await settle();
+    await release(id);
+    const [repeat, again] = (await Promise.all(both)).map(granted);
+    expect(repeat).toMatchObject({ replayed: true });
+    expect(again?.reservation.figures.grantedMicros).toBe(50n);
+  });
+
   test('for want of the store has everybody told, and their places are kept', async () => {
     await hold(60);
     const big = await waiting(100);
@@ -347,4 +363,19 @@ test('a projected queue comes back from the store', async () => {
   await world.project();
   world.lane.reset();
   expect(granted(await caller.again())).toMatchObject({ replayed: true });
+});
+
+test('one that waits leaves at once though a window of its budget was never used', async () => {
+  const { make, lane } = world;
+  await lane.submit(make.create('t/a', { limits: { hourly: per('hour', 100) } }));
+  await hold(100);
+  const command = make.reserve('t/a', 10, { waitMs: 600_000, key: 'hourly' });
+  const answering = lane.submit(command);
+  await settle();
+  const released = lane.submit(make.release(command.id));
+  await settle();
+  await settle();
+  expect(world.loads.length).toBeLessThan(2);
+  expect(refused(await answering).reason).toBe('RESERVATION_RELEASED');
+  expect(granted(await released).reservation.figures.state).toBe('RELEASED');
 });
