@@ -143,7 +143,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     name: 'BUDGETD_PRICE_STALE_AFTER',
     default: '2160h',
-    meaning: 'after so long (90 days) since its first import a catalogue counts as stale; 1h to 87600h',
+    meaning: 'so long (90 days) after its first import a catalogue is stale; 1h to 87600h',
   },
   {
     name: 'BUDGETD_OUTPUT_TOKENS_DEFAULT',

@@ -124,7 +124,12 @@ async function start(
   const verifying = verifyInBackground(config.verifyRate, database.serviceUrl, coordinator, logger.lane);
   closers.push(() => verifying.stop());
   telemetry?.observe(
-    () => ({ ...coordinator.status(), ...coordinator.measure(), verify: verifying.status() }),
+    () => ({
+      ...coordinator.status(),
+      ...coordinator.measure(),
+      prices: coordinator.prices.status(),
+      verify: verifying.status(),
+    }),
     buildInfo(database.kind),
   );
   closers.push(() => stopServers(servers, config.shutdownGraceMs));

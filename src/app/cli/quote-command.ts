@@ -15,6 +15,7 @@ import { drawFacts } from './facts.ts';
 import { parseInstant } from './instant.ts';
 import { withExample } from './options.ts';
 import { priceFacts } from './price-facts.ts';
+import { HASH_CHARS } from './prices/draw-prices.ts';
 import { type CommandContext, type Session, withSession } from './session.ts';
 import type { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
@@ -56,7 +57,8 @@ async function quote(session: Session, options: QuoteOptions): Promise<void> {
 }
 
 function drawQuote({ maxMicros, price, priced, unit }: QuoteResponse, terminal: Terminal): string {
-  const rows = (pins: CallPrice['pins']): string => (pins?.rowHashes ?? []).map((hash) => hash.slice(0, 12)).join(', ');
+  const rows = (pins: CallPrice['pins']): string =>
+    (pins?.rowHashes ?? []).map((hash) => hash.slice(0, HASH_CHARS)).join(', ');
   return drawFacts(
     [
       ['at most', maxMicros === undefined ? undefined : formatAmount(maxMicros, unit)],
