@@ -16,7 +16,7 @@ import { IndexedHeap } from './indexed-heap.ts';
 import { invariant } from './invariant.ts';
 import { type BudgetPath, chainOf, parentOf, type ReservationId } from './names.ts';
 import type { Reservation } from './reservation.ts';
-import { childAt, RANK_MAX, type Share, type Waiting } from './wait-order.ts';
+import { childAt, type Share, type Waiting } from './wait-order.ts';
 import { isSame, type Place, type PointName, SHARE_STEP_MS, type ShareOf, WaitLine, WaitPoint } from './wait-point.ts';
 
 /** See the head of this file. */
@@ -316,11 +316,6 @@ export interface Placement {
 
 const NO_POINTS: readonly WaitPoint[] = [];
 
-function goesBefore(a: WaitLine, b: WaitLine): boolean {
-  const [rankA, rankB] = [a, b].map(({ places }) => places[0]?.child.rank ?? RANK_MAX) as [number, number];
-  return rankA === rankB ? a.head.queued.seq < b.head.queued.seq : rankA > rankB;
-}
-
 function isRaised(before: BudgetDef, after: BudgetDef): boolean {
   const { limits, revision, updateMs, ...rest } = after;
   const isRest = Object.entries(rest).every(([name, value]) => before[name as keyof typeof rest] === value);
@@ -353,4 +348,14 @@ function asks(paths: readonly BudgetPath[], budget: BudgetPath): boolean {
 /** Every path that a waiting one counts at, each once. */
 function pathsOf({ budget, also }: Reservation): Iterable<BudgetPath> {
   return also.length === 0 ? chainOf(budget) : new Set([budget, ...also].flatMap(chainOf));
+}
+
+// One without places waits for nothing.
+function goesBefore(a: WaitLine, b: WaitLine): boolean {
+  const [rankA, rankB] = [rankIn(a), rankIn(b)];
+  return rankA === rankB ? a.head.queued.seq < b.head.queued.seq : rankA > rankB;
+}
+
+function rankIn({ places }: WaitLine): number {
+  return places[0]?.child.rank ?? Number.POSITIVE_INFINITY;
 }
