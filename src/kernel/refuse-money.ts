@@ -74,8 +74,8 @@ function isHeldBack(room: LimitRoom, { minMicros, priority, ownHeldMicros = 0n }
   return room.unspentMicros + leewayMicros(room.budget, priority) - ownHeldMicros >= minMicros;
 }
 
-// The same where time alone makes the room: until a window turns or lets go of what was spent. Undefined where it does not.
-function timedRecoveryMs(room: LimitRoom, ask: Ask): number | undefined {
+/** The same where time alone makes the room: until a window turns or lets go of what was spent. Undefined where it does not. */
+export function timedRecoveryMs(room: LimitRoom, ask: Ask): number | undefined {
   if (isHeldBack(room, ask)) return undefined;
   const { minMicros, priority, ownHeldMicros = 0n, nowMs, calendar } = ask;
   const leeway = leewayMicros(room.budget, priority);
