@@ -245,3 +245,13 @@ export class WaitPoint implements PointName {
 export function isSame(a: PointName, b: PointName): boolean {
   return a.budget === b.budget && a.kind === b.kind && a.no === b.no;
 }
+
+/** Whether of two lines that claim one has its turn before the other: the more urgent, then who came first. One without places waits for nothing. */
+export function goesBefore(a: WaitLine, b: WaitLine): boolean {
+  const [rankA, rankB] = [rankIn(a), rankIn(b)];
+  return rankA === rankB ? a.head.queued.seq < b.head.queued.seq : rankA > rankB;
+}
+
+function rankIn({ places }: WaitLine): number {
+  return places[0]?.child.rank ?? Number.POSITIVE_INFINITY;
+}

@@ -16,10 +16,12 @@ import { isRaised } from './amounts-raised.ts';
 import type { BudgetDef } from './budget.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import { invariant } from './invariant.ts';
-import { type BudgetPath, chainOf, parentOf, type ReservationId } from './names.ts';
-import type { Reservation } from './reservation.ts';
-import { childAt, RANK_MAX, type Share, type Waiting } from './wait-order.ts';
+import { type BudgetPath, parentOf, type ReservationId } from './names.ts';
+
+import { lineKey, pathsOf } from './wait-line.ts';
+import { childAt, type Share, type Waiting } from './wait-order.ts';
 import {
+  goesBefore,
   isSame,
   type Place,
   type PointName,
@@ -387,28 +389,10 @@ export interface Placement {
 
 const NO_POINTS: readonly WaitPoint[] = [];
 
-function goesBefore(a: WaitLine, b: WaitLine): boolean {
-  const [rankA, rankB] = [a, b].map(({ places }) => places[0]?.child.rank ?? RANK_MAX) as [number, number];
-  return rankA === rankB ? a.head.queued.seq < b.head.queued.seq : rankA > rankB;
-}
-
-// Whoever can do with nothing of the money, or uses no tokens, is not held back by one that waits for them.
-function lineKey({ id, budget, also, priority, queued }: Waiting): string {
-  const { minMicros, tokens, toolCalls, alternatives } = queued;
-  const own = alternatives.some(({ maxMicros }) => maxMicros === 0n) ? id : '';
-  const uses = `${tokens > 0 ? 't' : ''}${toolCalls > 0 ? 'c' : ''}${minMicros === 0n ? '0' : ''}`;
-  return `${priority} ${uses} ${own} ${budget} ${also.join(' ')}`;
-}
-
 function stepAt(nowMs: number): number {
   return Math.floor(nowMs / SHARE_STEP_MS);
 }
 
 function asks(paths: readonly BudgetPath[], budget: BudgetPath): boolean {
   return childAt(budget, paths) !== undefined;
-}
-
-/** Every path that a waiting one counts at, each once. */
-function pathsOf({ budget, also }: Reservation): Iterable<BudgetPath> {
-  return also.length === 0 ? chainOf(budget) : new Set([budget, ...also].flatMap(chainOf));
 }
