@@ -59,6 +59,8 @@ function acceptable(terms: BudgetTerms): BudgetTerms {
   return {
     ...terms,
     uncapped: terms.uncapped || terms.limits.length === 0,
+    // Floors that come to more than an amount are refused.
+    floorMicros: 0n,
     shape: { ...NO_SHAPE, ...shape },
     childTemplate: terms.childTemplate && acceptable(terms.childTemplate),
   };
@@ -275,7 +277,10 @@ No difference.
     const budgets = fc.tuple(fc.array(drawn, { minLength: 1, maxLength: 5 }), unit).map(([all, treeUnit]) => {
       treeCount += 1;
       const [root, ...others] = all.map((each) => ({ ...each, terms: acceptable(each.terms) }));
-      return budgetsOf(root === undefined ? [] : [{ ...root, name: `any-${treeCount}` }, ...others], treeUnit);
+      if (root === undefined) return [];
+      // There is nothing above it of which it could have a share.
+      const terms = { ...root.terms, sharePercent: undefined };
+      return budgetsOf([{ ...root, terms, name: `any-${treeCount}` }, ...others], treeUnit);
     });
     await fc.assert(
       fc.asyncProperty(budgets, async (all) => {

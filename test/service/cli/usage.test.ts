@@ -48,7 +48,7 @@ describe('usage', () => {
     expect(commands).toEqual([
       ...['create', 'get', 'top-up', 'update', 'set-limit', 'suspend', 'resume', 'close'],
       ...['reserve', 'extend', 'renew', 'settle', 'release'],
-      ...['tree', 'top', 'reservations', 'queue', 'watch', 'advise'],
+      ...['tree', 'top', 'reservations', 'queue', 'watch', 'prices', 'quote', 'advise'],
       ...['plan', 'apply', 'export', 'lint', 'status', 'verify', 'project', 'quarantine', 'invoice'],
     ]);
     for (const command of commands) {
