@@ -24,8 +24,13 @@ export function createPricing({ book, outputTokensDefault, onUnknown }: PricingD
     price: (call, unit, atMs) => {
       const { price, unknown, problems } = priceCall(book(), callOf(call), atMs, { unit, outputTokensDefault });
       if (price !== undefined) {
-        const { maxMicros, ...record } = price;
-        return { kind: 'price', maxMicros, record };
+        const { maxMicros, pins, inputTokensMax, outputTokensMax, outputIsDefault, choices } = price;
+        // Made anew: what is left of an object when a field is taken out is slower, and reservations keep this one.
+        return {
+          kind: 'price',
+          maxMicros,
+          record: { pins, inputTokensMax, outputTokensMax, outputIsDefault, choices },
+        };
       }
       if (unknown !== undefined) {
         onUnknown?.(unknown);

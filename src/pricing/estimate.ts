@@ -84,7 +84,7 @@ export function priceCall(book: PriceBook, call: ModelCall, atMs: number, option
   if (problems.length > 0) return { problems };
   const bounds = boundsOf(call, options);
   const dearest: Dearest = { input: 0n, audioInput: 0n, output: 0n, request: 0n, webSearch: 0n, fileSearch: 0n };
-  const rowHashes: string[] = [];
+  const sets: PriceSet[] = [];
   const aliases: PinnedAlias[] = [];
   let unpriced: (ModelName & { readonly why: UnpricedWhy }) | undefined;
   let unpricedCount = 0;
@@ -95,7 +95,7 @@ export function priceCall(book: PriceBook, call: ModelCall, atMs: number, option
       unpriced ??= { provider, model, why };
       unpricedCount += 1;
     } else if (set !== undefined) {
-      for (const hash of set.hashes) if (!rowHashes.includes(hash)) rowHashes.push(hash);
+      if (!sets.includes(set)) sets.push(set);
       if (set.model !== model || set.provider !== provider) {
         aliases.push({ provider, model, target: { provider: set.provider, model: set.model } });
       }
@@ -111,7 +111,7 @@ export function priceCall(book: PriceBook, call: ModelCall, atMs: number, option
   return {
     price: {
       maxMicros: cost.micros,
-      pins: pinsOf(call, rowHashes, aliases, unitRow),
+      pins: plainPinsOf(call, sets, aliases, unitRow) ?? pinsOf(call, sets, aliases, unitRow),
       inputTokensMax: bounds.textTokens + bounds.audioTokens,
       outputTokensMax: call.outputTokensMax ?? options.outputTokensDefault,
       outputIsDefault: call.outputTokensMax === undefined,
@@ -203,14 +203,32 @@ function sumOf(dearest: Dearest, bounds: Bounds): bigint {
   return tokens + fees * SUM_PER_MICRO;
 }
 
+// Most calls are of one model and say nothing more: their reservations share one object, of which there are many in memory.
+const plainPins = new WeakMap<PriceSet, PricePins>();
+
+function plainPinsOf(
+  call: ModelCall,
+  [set, ...others]: readonly PriceSet[],
+  aliases: readonly PinnedAlias[],
+  unitRow: HashedUnitRow | undefined,
+): PricePins | undefined {
+  if (set === undefined || others.length > 0 || aliases.length > 0 || unitRow !== undefined) return undefined;
+  if ((call.serviceTier ?? call.inferenceGeo ?? call.cacheTtl) !== undefined) return undefined;
+  const known = plainPins.get(set);
+  if (known !== undefined) return known;
+  const pins = { rowHashes: set.hashes };
+  plainPins.set(set, pins);
+  return pins;
+}
+
 function pinsOf(
   call: ModelCall,
-  rowHashes: readonly string[],
+  sets: readonly PriceSet[],
   aliases: readonly PinnedAlias[],
   unitRow: HashedUnitRow | undefined,
 ): PricePins {
   return {
-    rowHashes,
+    rowHashes: [...new Set(sets.flatMap(({ hashes }) => hashes))],
     ...(aliases.length === 0 ? {} : { aliases }),
     ...(unitRow === undefined ? {} : { unitRowHash: unitRow.hash }),
     ...(call.serviceTier === undefined ? {} : { serviceTier: call.serviceTier }),

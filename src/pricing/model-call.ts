@@ -79,86 +79,80 @@ export const CHOICES_MAX = 128;
 /** Longest word of a provider's: they have a dozen characters. */
 const WORD_LENGTH_MAX = 64;
 
-/** Everything that is wrong with a call; none if it can be priced. */
+/** Everything that is wrong with a call; none if it can be priced. Asked once a call and once a decision: one list for all. */
 export function modelCallProblems(call: ModelCall): readonly FieldProblem[] {
-  return [...candidateProblems(call), ...inputProblems(call), ...outputProblems(call), ...wordProblems(call)];
-}
-
-function candidateProblems(call: ModelCall): FieldProblem[] {
-  const { candidates } = call;
-  if (candidates.length < 1 || candidates.length > CANDIDATES_MAX) {
-    return [{ field: 'candidates', text: `must be 1 to ${CANDIDATES_MAX}` }];
-  }
   const problems: FieldProblem[] = [];
-  for (const [index, { provider, model }] of candidates.entries()) {
-    if (!isProviderId(provider))
-      problems.push({ field: `candidates[${index}].provider`, text: 'must be a provider id' });
-    if (!isModelId(model)) problems.push({ field: `candidates[${index}].model`, text: 'must be a model id' });
-  }
-  return problems;
-}
-
-function inputProblems(call: ModelCall): FieldProblem[] {
-  const problems: FieldProblem[] = [];
-  const { requestBytes, inputTokens, media = [], serverTools = [] } = call;
-  if ((requestBytes === undefined) === (inputTokens === undefined)) {
-    problems.push({ field: 'requestBytes', text: 'must be set, or inputTokens, and not both' });
-  }
-  if (requestBytes !== undefined && !isWhole(requestBytes)) problems.push(notWhole('requestBytes'));
-  if (inputTokens !== undefined && !isWhole(inputTokens)) problems.push(notWhole('inputTokens'));
-  if (media.length > MEDIA_MAX) problems.push({ field: 'media', text: `must be at most ${MEDIA_MAX}` });
-  else {
-    for (const [index, { kind, inputTokensMax }] of media.entries()) {
-      if (inputTokensMax === undefined) {
-        problems.push({
-          field: `media[${index}].inputTokensMax`,
-          text: `must be set: bytes do not bound ${kind} content`,
-        });
-      } else if (!isWhole(inputTokensMax)) problems.push(notWhole(`media[${index}].inputTokensMax`));
-    }
-  }
-  if (serverTools.length > SERVER_TOOLS_MAX) {
-    problems.push({ field: 'serverTools', text: `must be at most ${SERVER_TOOLS_MAX}` });
-  } else {
-    for (const [index, tool] of serverTools.entries())
-      problems.push(...serverToolProblems(tool, `serverTools[${index}]`));
-  }
-  return problems;
-}
-
-function serverToolProblems(tool: ServerTool, path: string): FieldProblem[] {
-  const problems: FieldProblem[] = [];
-  for (const name of ['usesMax', 'inputTokensMax'] as const) {
-    const value = tool[name];
-    if (value === undefined) {
-      problems.push({
-        field: `${path}.${name}`,
-        text: 'must be set: the request does not bound what the provider runs',
-      });
-    } else if (!isWhole(value)) problems.push(notWhole(`${path}.${name}`));
-  }
-  return problems;
-}
-
-function outputProblems(call: ModelCall): FieldProblem[] {
-  const problems: FieldProblem[] = [];
-  const { outputTokensMax, choices } = call;
-  if (outputTokensMax !== undefined && !isWhole(outputTokensMax)) problems.push(notWhole('outputTokensMax'));
-  if (choices !== undefined && !(isWhole(choices) && choices >= 1 && choices <= CHOICES_MAX)) {
-    problems.push({ field: 'choices', text: `must be 1 to ${CHOICES_MAX}` });
-  }
-  return problems;
-}
-
-function wordProblems(call: ModelCall): FieldProblem[] {
-  const problems: FieldProblem[] = [];
-  for (const name of ['cacheTtl', 'serviceTier', 'inferenceGeo'] as const) {
+  noteCandidates(problems, call.candidates);
+  noteInput(problems, call);
+  noteMedia(problems, call.media ?? NONE);
+  noteServerTools(problems, call.serverTools ?? NONE);
+  noteOutput(problems, call);
+  for (const name of WORDS) {
     const word = call[name];
     if (word !== undefined && !isText(word, WORD_LENGTH_MAX)) {
       problems.push({ field: name, text: `must be 1 to ${WORD_LENGTH_MAX} characters` });
     }
   }
   return problems;
+}
+
+const NONE: readonly never[] = [];
+const WORDS = ['cacheTtl', 'serviceTier', 'inferenceGeo'] as const;
+
+function noteCandidates(problems: FieldProblem[], candidates: readonly ModelName[]): void {
+  if (candidates.length < 1 || candidates.length > CANDIDATES_MAX) {
+    problems.push({ field: 'candidates', text: `must be 1 to ${CANDIDATES_MAX}` });
+    return;
+  }
+  candidates.forEach(({ provider, model }, index) => {
+    if (!isProviderId(provider))
+      problems.push({ field: `candidates[${index}].provider`, text: 'must be a provider id' });
+    if (!isModelId(model)) problems.push({ field: `candidates[${index}].model`, text: 'must be a model id' });
+  });
+}
+
+function noteInput(problems: FieldProblem[], { requestBytes, inputTokens }: ModelCall): void {
+  if ((requestBytes === undefined) === (inputTokens === undefined)) {
+    problems.push({ field: 'requestBytes', text: 'must be set, or inputTokens, and not both' });
+  }
+  if (requestBytes !== undefined && !isWhole(requestBytes)) problems.push(notWhole('requestBytes'));
+  if (inputTokens !== undefined && !isWhole(inputTokens)) problems.push(notWhole('inputTokens'));
+}
+
+function noteMedia(problems: FieldProblem[], media: readonly Media[]): void {
+  if (media.length > MEDIA_MAX) {
+    problems.push({ field: 'media', text: `must be at most ${MEDIA_MAX}` });
+    return;
+  }
+  media.forEach(({ kind, inputTokensMax }, index) => {
+    const field = `media[${index}].inputTokensMax`;
+    if (inputTokensMax === undefined) {
+      problems.push({ field, text: `must be set: bytes do not bound ${kind} content` });
+    } else if (!isWhole(inputTokensMax)) problems.push(notWhole(field));
+  });
+}
+
+function noteServerTools(problems: FieldProblem[], serverTools: readonly ServerTool[]): void {
+  if (serverTools.length > SERVER_TOOLS_MAX) {
+    problems.push({ field: 'serverTools', text: `must be at most ${SERVER_TOOLS_MAX}` });
+    return;
+  }
+  serverTools.forEach((tool, index) => {
+    for (const name of ['usesMax', 'inputTokensMax'] as const) {
+      const value = tool[name];
+      const field = `serverTools[${index}].${name}`;
+      if (value === undefined) {
+        problems.push({ field, text: 'must be set: the request does not bound what the provider runs' });
+      } else if (!isWhole(value)) problems.push(notWhole(field));
+    }
+  });
+}
+
+function noteOutput(problems: FieldProblem[], { outputTokensMax, choices }: ModelCall): void {
+  if (outputTokensMax !== undefined && !isWhole(outputTokensMax)) problems.push(notWhole('outputTokensMax'));
+  if (choices !== undefined && !(isWhole(choices) && choices >= 1 && choices <= CHOICES_MAX)) {
+    problems.push({ field: 'choices', text: `must be 1 to ${CHOICES_MAX}` });
+  }
 }
 
 const notWhole = (field: string): FieldProblem => ({ field, text: 'must be a whole number from 0 to 2^53 - 1' });

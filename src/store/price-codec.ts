@@ -22,18 +22,29 @@ const BUCKETS = [
 
 /** Names: rows and unitRow hashes, aliases (name, then what it stood for), tier, geo and ttl as asked, in and out tokens. */
 export function priceText({ pins, inputTokensMax, outputTokensMax, outputIsDefault, choices }: PriceRecord): string {
-  const { rowHashes, aliases = [], unitRowHash, serviceTier, inferenceGeo, cacheTtl } = pins;
   return (
-    `{"rows":[${rowHashes.map(quote).join(',')}]` +
+    `{${pinsText(pins)},"in":${amountText(inputTokensMax)},"out":${outputTokensMax}` +
+    (outputIsDefault ? ',"default":true' : '') +
+    (choices === 1 ? '}' : `,"choices":${choices}}`)
+  );
+}
+
+// Most reservations of a model share their pins.
+const pinsTexts = new WeakMap<PricePins, string>();
+
+function pinsText(pins: PricePins): string {
+  const known = pinsTexts.get(pins);
+  if (known !== undefined) return known;
+  const { rowHashes, aliases = [], unitRowHash, serviceTier, inferenceGeo, cacheTtl } = pins;
+  const text =
+    `"rows":[${rowHashes.map(quote).join(',')}]` +
     (aliases.length === 0 ? '' : `,"aliases":[${aliases.map(aliasText).join(',')}]`) +
     (unitRowHash === undefined ? '' : `,"unitRow":${quote(unitRowHash)}`) +
     (serviceTier === undefined ? '' : `,"tier":${quote(serviceTier)}`) +
     (inferenceGeo === undefined ? '' : `,"geo":${quote(inferenceGeo)}`) +
-    (cacheTtl === undefined ? '' : `,"ttl":${quote(cacheTtl)}`) +
-    `,"in":${amountText(inputTokensMax)},"out":${outputTokensMax}` +
-    (outputIsDefault ? ',"default":true' : '') +
-    (choices === 1 ? '}' : `,"choices":${choices}}`)
-  );
+    (cacheTtl === undefined ? '' : `,"ttl":${quote(cacheTtl)}`);
+  pinsTexts.set(pins, text);
+  return text;
 }
 
 /** Reads what priceText wrote. Throws CorruptJournalError for anything else. */

@@ -6,7 +6,7 @@ import type { Outcome, ReservationFigures, ReservationState } from '../kernel/re
 import { budgetDefText } from './budget-def-codec.ts';
 import type { AlertRow } from './fold-alerts.ts';
 import type { BudgetRow, CounterRow, RateRow, ReservationRow, TreeChanges } from './fold-changes.ts';
-import { quoted, scalarArray, textArray } from './pg-array.ts';
+import { quoted, quotedJson, scalarArray, textArray } from './pg-array.ts';
 import { pricedText, priceText } from './price-codec.ts';
 import { queueRowText } from './queued-codec.ts';
 
@@ -83,7 +83,7 @@ export function columnsOf(changes: readonly TreeChanges[]): ProjectColumns {
     figureTexts: literalOf(fresh.figureTexts, changed.figureTexts),
     grantNumbers: literalOf(fresh.grantNumbers),
     grantTexts: literalOf(fresh.grantTexts),
-    priceTexts: fresh.isPriced || changed.isPriced ? literalOf(fresh.priceTexts(), changed.priceTexts()) : '{}',
+    priceTexts: fresh.isPriced || changed.isPriced ? literalOf(fresh.allPriceTexts(), changed.allPriceTexts()) : '{}',
     replacedNumbers: literalOf(queue.replacedNumbers),
     replacedTexts: literalOf(queue.replacedTexts),
     queueNumbers: literalOf(queue.numbers),
@@ -104,23 +104,25 @@ class ReservationColumns {
   readonly figureTexts: Element[] = [];
   readonly grantNumbers: Element[] = [];
   readonly grantTexts: Element[] = [];
-  /** Those of which anything is written, by their place. */
-  readonly #prices = new Map<number, readonly [price: Element, priced: Element]>();
+  /** Two a reservation; none at all until the first of which anything is written. */
+  readonly priceTexts: Element[] = [];
 
   get isPriced(): boolean {
-    return this.#prices.size > 0;
+    return this.priceTexts.length > 0;
   }
 
-  /** Of all, those without among them. */
-  priceTexts(): Element[] {
-    return Array.from({ length: this.count }, (_, at) => this.#prices.get(at) ?? NO_PRICE).flat();
+  /** Those of all reservations. */
+  allPriceTexts(): readonly Element[] {
+    this.#fillPrices(this.count);
+    return this.priceTexts;
   }
 
   push(treePlace: number, row: ReservationRow): void {
     const { id, made, price, priced, labelSeqs, figures } = row;
-    if (price !== undefined || priced !== undefined) {
-      const texts = [price && priceText(price), priced && pricedText(priced)] as const;
-      this.#prices.set(this.count, [quotedOrNull(texts[0]), quotedOrNull(texts[1])]);
+    if (this.isPriced || price !== undefined || priced !== undefined) {
+      this.#fillPrices(this.count);
+      this.priceTexts.push(price === undefined ? 'NULL' : quotedJson(priceText(price)));
+      this.priceTexts.push(priced === undefined ? 'NULL' : quotedJson(pricedText(priced)));
     }
     this.count++;
     pushFigures(this.figureNumbers, treePlace, figures);
@@ -138,11 +140,12 @@ class ReservationColumns {
       shadow === undefined ? 'NULL' : quoted(textArray([shadow.mode, shadow.reason, shadow.budget])),
     );
   }
+
+  // Those that came before the first have none.
+  #fillPrices(count: number): void {
+    while (this.priceTexts.length < 2 * count) this.priceTexts.push('NULL');
+  }
 }
-
-const NO_PRICE = ['NULL', 'NULL'] as const;
-
-const quotedOrNull = (text: string | undefined): string => (text === undefined ? 'NULL' : quoted(text));
 
 /** Apart from the rest, so that those that never wait, which are nearly all, pay nothing for it. */
 class QueueColumns {

@@ -23,6 +23,9 @@ const WORD_BYTES_MAX = 64;
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
+/** Fields that are words of a provider's; most calls say none. */
+const WORDS = ['cacheTtl', 'serviceTier', 'inferenceGeo'] as const;
+
 const MEDIA_KINDS: ReadonlyMap<number, Media['kind']> = new Map([
   [MediaKind.IMAGE, 'image'],
   [MediaKind.AUDIO, 'audio'],
@@ -53,7 +56,8 @@ export function checkModelCall(problems: Problems, field: string, stated: ModelC
   if (maxOutputTokens !== undefined) call.outputTokensMax = Number(maxOutputTokens);
   if (choices !== undefined) call.choices = choices;
   if (stated.audioOutput) call.audioOutput = true;
-  for (const name of ['cacheTtl', 'serviceTier', 'inferenceGeo'] as const) {
+  for (const name of WORDS) {
+    if (stated[name] === '') continue;
     const word = checkWord(problems, `${field}.${wireName(name)}`, stated[name]);
     if (word !== '') call[name] = word;
   }

@@ -2,7 +2,7 @@
 // encode/price-message makes. Kept equal by the same property test.
 import type { PricedModel, PricedUsage, PricePins, PriceRecord } from '../../kernel/price.ts';
 import { COST_SOURCES } from '../encode/price-message.ts';
-import type { ReverseWriter } from './reverse-writer.ts';
+import { ReverseWriter } from './reverse-writer.ts';
 
 const varint = (field: number): number => field << 3;
 const bytes = (field: number): number => (field << 3) | 2;
@@ -49,6 +49,9 @@ const COUNTS = [
   ['uncachedInput', varint(1)],
 ] as const;
 
+/** Of the pins of a model in a few tiers; more grow. */
+const PINS_BYTES = 256;
+
 /** Writes a CallPrice as a field. */
 export function writePrice(writer: ReverseWriter, tag: number, price: PriceRecord): void {
   const end = writer.length;
@@ -56,8 +59,23 @@ export function writePrice(writer: ReverseWriter, tag: number, price: PriceRecor
   writer.flag(PRICE.outputIsDefault, price.outputIsDefault);
   writer.number(PRICE.maxOutputTokens, price.outputTokensMax);
   writer.micros(PRICE.maxInputTokens, price.inputTokensMax);
-  writePins(writer, price.pins);
+  const pinsEnd = writer.length;
+  writer.raw(pinsBytes(price.pins));
+  writer.close(PRICE.pins, pinsEnd);
   writer.close(tag, end);
+}
+
+// Most reservations of a model share their pins.
+const knownPins = new WeakMap<PricePins, Buffer>();
+
+function pinsBytes(pins: PricePins): Buffer {
+  const known = knownPins.get(pins);
+  if (known !== undefined) return known;
+  const writer = new ReverseWriter(PINS_BYTES);
+  writePins(writer, pins);
+  const bytes = writer.take();
+  knownPins.set(pins, bytes);
+  return bytes;
 }
 
 /** Writes a PricedUsage as a field. */
@@ -73,7 +91,6 @@ export function writePriced(writer: ReverseWriter, tag: number, priced: PricedUs
 }
 
 function writePins(writer: ReverseWriter, pins: PricePins): void {
-  const end = writer.length;
   writer.text(PINS.cacheTtl, pins.cacheTtl ?? '');
   writer.text(PINS.inferenceGeo, pins.inferenceGeo ?? '');
   writer.text(PINS.serviceTier, pins.serviceTier ?? '');
@@ -85,7 +102,6 @@ function writePins(writer: ReverseWriter, pins: PricePins): void {
     writer.close(PINS.aliases, aliasEnd);
   }
   for (let i = pins.rowHashes.length - 1; i >= 0; i--) writer.textSet(PINS.rowHashes, pins.rowHashes[i] ?? '');
-  writer.close(PRICE.pins, end);
 }
 
 function writeName(writer: ReverseWriter, tag: number, { provider, model }: PricedModel): void {
