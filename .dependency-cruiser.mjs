@@ -82,6 +82,13 @@ export default {
       to: { path: 'node_modules/postgres/' },
     },
     {
+      name: 'catalogue-in-app',
+      comment: 'The catalogue of prices is data that app hands down; nothing prices by its code.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/app/price-catalogue\\.ts$' },
+      to: { path: 'node_modules/@pydantic/genai-prices/' },
+    },
+    {
       name: 'src-stands-alone',
       comment: 'The service needs no test, benchmark, script or client to run.',
       severity: 'error',

@@ -5,6 +5,8 @@ import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { CONNECTIONS_MAX } from '../api/transport-limits.ts';
 import { IMPLAUSIBLE_FACTOR_DEFAULT, QUEUE_DEFAULT } from '../lane/create-coordinator.ts';
+import { STALE_AFTER_MS } from '../lane/price-keeper.ts';
+import { OUTPUT_TOKENS_DEFAULT } from '../pricing/estimate.ts';
 import type { TelemetrySettings } from '../telemetry/telemetry-settings.ts';
 import type { Setting } from './setting.ts';
 import { readTelemetry } from './telemetry-config.ts';
@@ -45,6 +47,12 @@ export interface ServiceConfig {
   readonly verifyRate: number;
   /** Starts even where the database may lose acknowledged commits in a crash. */
   readonly allowUnsafeDatabase: boolean;
+  /** Whether the catalogue of prices that comes with the service is imported. */
+  readonly priceCatalogue: boolean;
+  /** Age from which the catalogue counts as stale, in milliseconds. */
+  readonly priceStaleAfterMs: number;
+  /** Output tokens of a choice where a model call names no maximum. */
+  readonly outputTokensDefault: number;
   readonly telemetry: TelemetrySettings;
 }
 
@@ -128,6 +136,21 @@ export const SETTINGS: readonly Setting[] = [
   },
   { name: 'BUDGETD_SHUTDOWN_GRACE', default: '10s', meaning: 'how long a stop waits for calls under way; 0s to 10m' },
   {
+    name: 'BUDGETD_PRICE_CATALOGUE',
+    default: 'on',
+    meaning: 'off: no prices are imported; what is in the book stays',
+  },
+  {
+    name: 'BUDGETD_PRICE_STALE_AFTER',
+    default: '2160h',
+    meaning: 'so long (90 days) after its first import a catalogue is stale; 1h to 87600h',
+  },
+  {
+    name: 'BUDGETD_OUTPUT_TOKENS_DEFAULT',
+    default: String(OUTPUT_TOKENS_DEFAULT),
+    meaning: 'output tokens that a model call without a maximum is priced for; 1 to 10000000',
+  },
+  {
     name: 'BUDGETD_ALLOW_UNSAFE_DATABASE',
     default: 'off',
     meaning: 'on: start although the database runs without fsync or synchronous commit',
@@ -171,6 +194,9 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): S
     shutdownGraceMs: read.durationMs('BUDGETD_SHUTDOWN_GRACE', 10_000, 600_000),
     verifyRate: read.count('BUDGETD_VERIFY_RATE', 2_000, 1_000_000),
     allowUnsafeDatabase: read.onOff('BUDGETD_ALLOW_UNSAFE_DATABASE', false),
+    priceCatalogue: read.onOff('BUDGETD_PRICE_CATALOGUE', true),
+    priceStaleAfterMs: read.durationMs('BUDGETD_PRICE_STALE_AFTER', STALE_AFTER_MS, 87_600 * 3_600_000, 3_600_000),
+    outputTokensDefault: read.count('BUDGETD_OUTPUT_TOKENS_DEFAULT', OUTPUT_TOKENS_DEFAULT, 10_000_000, 1),
     telemetry: readTelemetry(env, problems),
   };
   if (config.tokens.length === 0 && !isLoopback(config.host)) {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunningServer } from '../api/running-server.ts';
 import type { Clock } from '../lane/clock.ts';
 import { type RunningCoordinator, startCoordinator } from '../lane/create-coordinator.ts';
+import type { PriceOptions } from '../lane/price-keeper.ts';
 import { createPostgresStore } from '../store/postgres-store.ts';
 import { openSnapshots } from '../store/snapshot.ts';
 import { startTelemetry, type TelemetryOptions } from '../telemetry/start-telemetry.ts';
@@ -11,6 +12,7 @@ import { BackgroundVerify, type VerifyStatus } from './background-verify.ts';
 import { packageVersion, type ServiceConfig } from './config.ts';
 import { openDatabase } from './database.ts';
 import type { Logger } from './logger.ts';
+import { loadPriceCatalogue } from './price-catalogue.ts';
 import { startServers, stopServers } from './servers.ts';
 import { TELEMETRY_LABELS } from './telemetry-labels.ts';
 
@@ -112,6 +114,7 @@ async function start(
     graceMs: config.graceMs,
     implausibleFactor: config.implausibleFactor,
     queue: { ageMs: config.queueAgeMs, countMax: config.queueCountMax },
+    prices: await priceOptions(config),
     reaper: config.reaper,
     observer: telemetry?.lane,
     onServingChange: setServing,
@@ -121,7 +124,12 @@ async function start(
   const verifying = verifyInBackground(config.verifyRate, database.serviceUrl, coordinator, logger.lane);
   closers.push(() => verifying.stop());
   telemetry?.observe(
-    () => ({ ...coordinator.status(), ...coordinator.measure(), verify: verifying.status() }),
+    () => ({
+      ...coordinator.status(),
+      ...coordinator.measure(),
+      prices: coordinator.prices.status(),
+      verify: verifying.status(),
+    }),
     buildInfo(database.kind),
   );
   closers.push(() => stopServers(servers, config.shutdownGraceMs));
@@ -148,11 +156,17 @@ async function start(
   };
 }
 
+async function priceOptions(config: ServiceConfig): Promise<PriceOptions> {
+  const { priceCatalogue, priceStaleAfterMs: staleAfterMs, outputTokensDefault } = config;
+  return { catalogue: priceCatalogue ? await loadPriceCatalogue() : undefined, staleAfterMs, outputTokensDefault };
+}
+
 async function standsBehind(coordinator: RunningCoordinator, waitMs: number): Promise<string | undefined> {
   const untilMs = performance.now() + waitMs;
   for (;;) {
     const { leader, leaderAddress } = coordinator.status();
-    if (leader) return undefined;
+    // It leads once it has its prices: before that it decides nothing.
+    if (leader && coordinator.prices.status().loaded) return undefined;
     if (performance.now() >= untilMs) return leaderAddress;
     await sleep(LEADER_LOOK_MS);
   }

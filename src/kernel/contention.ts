@@ -4,12 +4,14 @@ import type { BudgetState } from './budget.ts';
 import type { Charge } from './charge.ts';
 import type { Reserve } from './command.ts';
 import type { DecideContext, QueueContext } from './decision.ts';
+import { leewayMicros } from './enforcement.ts';
 import { admissibleMicros, type LimitRoom, limitRooms, openMicros, roomThrough, sharesShortOf } from './headroom.ts';
 import { atLeastZero, MICROS_MAX } from './money.ts';
-import type { BudgetPath } from './names.ts';
-import { type Ask, failingRooms, timedRecoveryMs } from './refuse-money.ts';
+import { type BudgetPath, parentOf } from './names.ts';
+import { type Ask, failingRooms } from './refuse-money.ts';
 import type { RateRoom } from './refuse-rate.ts';
 import { fullBudgets, rateFails, waitMs } from './refuse-rate.ts';
+import { rollingFreeMs, rollingSpend } from './rolling-spend.ts';
 import type { TreeState } from './tree-state.ts';
 import { childAt, isAhead, rankOf, type Standing } from './wait-order.ts';
 import type { PointName, WaitPoint } from './wait-point.ts';
@@ -43,7 +45,7 @@ export function behindOf(state: TreeState, asked: Asked, command: Reserve, conte
   const taken = new Map<WaitPoint, bigint>();
   for (const budget of asked.charge.budgets) {
     const binding = asked.judging.includes(budget);
-    for (const point of queue.pointsAt(budget.def.no)) {
+    for (const point of queue.pointsAt(budget.def.path)) {
       if (!uses(point, binding, asked.rates)) continue;
       const own = standingAt(queue, point, command, context);
       const first = point.first(context.nowMs);
@@ -58,8 +60,8 @@ export function behindOf(state: TreeState, asked: Asked, command: Reserve, conte
 }
 
 // A share is of a limit above: it binds whether the budget itself does or not.
-function uses({ kind, budgetNo, no }: PointName, binding: boolean, rates: readonly RateRoom[]): boolean {
-  if (kind === 'rate') return rates.some(({ budget, rate }) => budget.def.no === budgetNo && rate.no === no);
+function uses({ kind, budget: path, no }: PointName, binding: boolean, rates: readonly RateRoom[]): boolean {
+  if (kind === 'rate') return rates.some(({ budget, rate }) => budget.def.path === path && rate.no === no);
   return kind === 'share' || binding;
 }
 
@@ -85,7 +87,7 @@ function takenAt(
   { priority }: Reserve,
   { nowMs }: DecideContext,
 ): bigint {
-  const viewOf = state.queue?.viewsAt(point.budgetNo);
+  const viewOf = state.queue?.viewsAt(point.budget);
   const room = viewOf && limitRooms(charge, nowMs).find((each) => isOf(point, each));
   if (viewOf === undefined || room === undefined) return MICROS_MAX;
   const openMicros = atLeastZero(admissibleMicros(room, priority));
@@ -102,8 +104,8 @@ function takenAt(
   return most;
 }
 
-function isOf({ budgetNo, no }: PointName, { budget, limit }: LimitRoom): boolean {
-  return budget.def.no === budgetNo && limit.no === no;
+function isOf({ budget: path, no }: PointName, { budget, limit }: LimitRoom): boolean {
+  return budget.def.path === path && limit.no === no;
 }
 
 /** What of a limit those could use who come first. */
@@ -117,8 +119,8 @@ export function takenMicros({ points, taken }: Behind, room: LimitRoom): bigint 
   return most;
 }
 
-function isShareOf({ budgetNo, no }: PointName, { limit, uses }: LimitRoom): boolean {
-  return limit.no === no && uses?.some(({ isOwn, share }) => isOwn && share.childNo === budgetNo) === true;
+function isShareOf({ budget: path, no }: PointName, { budget, limit }: LimitRoom): boolean {
+  return limit.no === no && budget.def.path === parentOf(path);
 }
 
 /** The points that hold a request back, and when to look again though nothing happens: where a rate fills or a window turns. */
@@ -129,11 +131,11 @@ export interface Contended {
 
 /** Finds them. `rooms`: every limit of the charge. */
 export function contendedBy(asked: Asked, rooms: readonly LimitRoom[], behind: Behind, ask: Ask): Contended {
-  const points: PointName[] = behind.points.map(({ budgetNo, budget, kind, no }) => ({ budgetNo, budget, kind, no }));
+  const points: PointName[] = behind.points.map(({ budget, kind, no }) => ({ budget, kind, no }));
   let wakeMs = Number.POSITIVE_INFINITY;
-  const add = ({ def }: BudgetState, kind: PointName['kind'], no: number): void => {
-    const isKnown = points.some((each) => each.budgetNo === def.no && each.kind === kind && each.no === no);
-    if (!isKnown) points.push({ budgetNo: def.no, budget: def.path, kind, no });
+  const add = ({ def: { path } }: BudgetState, kind: PointName['kind'], no: number): void => {
+    const isKnown = points.some((each) => each.budget === path && each.kind === kind && each.no === no);
+    if (!isKnown) points.push({ budget: path, kind, no });
   };
   for (const room of failingRooms(rooms, ask)) {
     const short = sharesShortOf(room, ask.minMicros);
@@ -142,8 +144,7 @@ export function contendedBy(asked: Asked, rooms: readonly LimitRoom[], behind: B
       if (child !== undefined) add(child, 'share', room.limit.no);
     }
     if (short.length === 0 || openMicros(room, ask.priority) < ask.minMicros) add(room.budget, 'limit', room.limit.no);
-    const recoverMs = timedRecoveryMs(room, ask);
-    if (recoverMs !== undefined) wakeMs = Math.min(wakeMs, ask.nowMs + recoverMs);
+    wakeMs = Math.min(wakeMs, roomMs(room, ask));
   }
   for (const room of asked.rates) {
     if (!rateFails(room)) continue;
@@ -152,6 +153,46 @@ export function contendedBy(asked: Asked, rooms: readonly LimitRoom[], behind: B
   }
   for (const full of fullBudgets(asked.judging)) add(full, 'slots', 0);
   return { points, wakeMs };
+}
+
+// When time alone may have made more room under a limit, with every hold where it is: what is held in a period that is over is not
+// in the way of one that begins. Infinite where it never does.
+function roomMs(room: LimitRoom, { minMicros, priority, nowMs, calendar }: Ask): number {
+  const { budget, limit, roomMicros, uses } = room;
+  const window = budget.def.windows.find(({ no }) => no === limit.windowNo);
+  const missingMicros = minMicros - atLeastZero(admissibleMicros(room, priority));
+  // Somebody before it is all that is in the way.
+  if (missingMicros <= 0n) return Number.POSITIVE_INFINITY;
+  switch (window?.rule.kind) {
+    case 'calendar':
+      return calendar.period(window.rule, nowMs).endMs;
+    case 'rolling': {
+      const spent = rollingSpend(budget.steps, window.no, window.rule, nowMs);
+      const spentMicros = spent.settledMicros + spent.overrunMicros;
+      // What children have used decides as well there: whenever anything of it goes.
+      const leftMicros =
+        uses === undefined ? spentMicros + roomMicros + leewayMicros(budget, priority) - minMicros : spentMicros - 1n;
+      return rollingFreeMs(budget.steps, window.no, window.rule, nowMs, leftMicros) ?? Number.POSITIVE_INFINITY;
+    }
+    default:
+      return Number.POSITIVE_INFINITY;
+  }
+}
+
+/**
+ * When what a request asks for may be gone for good, by time alone: a range is over, or what was topped up for a period. Infinite where
+ * it can't be.
+ */
+export function goneMs(rooms: readonly LimitRoom[], { nowMs, calendar }: DecideContext): number {
+  let firstMs = Number.POSITIVE_INFINITY;
+  for (const { budget, limit, account } of rooms) {
+    const rule = budget.def.windows.find(({ no }) => no === limit.windowNo)?.rule;
+    // One of a budget that only watches may be over already.
+    if (rule?.kind === 'range' && rule.endMs > nowMs) firstMs = Math.min(firstMs, rule.endMs);
+    const isToppedUp = rule?.kind === 'calendar' && limit.topUp?.periodMs === account.periodMs;
+    if (isToppedUp) firstMs = Math.min(firstMs, calendar.period(rule, nowMs).endMs);
+  }
+  return firstMs;
 }
 
 /** Every point that a request asks for: where one that fits stands until it is its turn, or until its caller is back. */
@@ -165,7 +206,7 @@ export function allPoints(asked: Asked, rooms: readonly LimitRoom[]): PointName[
 }
 
 function nameOf({ def }: BudgetState, kind: PointName['kind'], no: number): PointName {
-  return { budgetNo: def.no, budget: def.path, kind, no };
+  return { budget: def.path, kind, no };
 }
 
 /** When a request that waits rises a class next; infinite where it can't any more. */

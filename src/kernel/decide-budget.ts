@@ -143,13 +143,15 @@ export function decideSwitch(state: TreeState, command: SwitchBudget, context: D
   return changed(state, command, context, type, def, { reason: command.reason, openChildren });
 }
 
-/** Decides a CloseIdle: closes what has had no live hold and no movement for long enough, and nothing else. */
+/** Decides a CloseIdle: closes what has had no live hold and no movement for long enough, and is not waited for; nothing else. */
 export function decideCloseIdle(state: TreeState, command: CloseIdle, context: DecideContext): Decision {
   const budget = state.budgetAt(command.budget);
   if (budget === undefined) return answerOnly(budgetNotFound(command.budget));
   const { def: before, activeCount, movedMs } = budget;
   const { closeAfterMs } = before.shape;
-  const isDue = closeAfterMs !== undefined && activeCount === 0 && movedMs + closeAfterMs <= context.nowMs;
+  const isWaitedFor = (state.queue?.countAt(before.path) ?? 0) > 0;
+  const isIdle = activeCount === 0 && !isWaitedFor;
+  const isDue = closeAfterMs !== undefined && isIdle && movedMs + closeAfterMs <= context.nowMs;
   if (before.closed || !isDue) return answerOnly(readBudget(state, budget, context, false));
   const def = { ...before, closed: true, revision: before.revision + 1, updateMs: context.nowMs };
   const reason = `idle for ${closeAfterMs / 1_000} s`;

@@ -2,12 +2,12 @@
 // any more, or nobody waits for the answer. Looked at after every decision, whatever it was, so that what comes back is offered in the
 // same batch and nothing that comes later slips in between.
 import type { Reserve } from './command.ts';
-import { allPoints, type Contended, contendedBy, nextRiseMs } from './contention.ts';
+import { allPoints, type Contended, contendedBy, goneMs, nextRiseMs } from './contention.ts';
 import { admissionOf, granted, type Judged, judgeReserve } from './decide-reserve.ts';
 import { type DecideContext, entryBase } from './decision.ts';
 import { isWorthWaiting } from './enqueue.ts';
 import type { Entry, Leave, LeftQueue } from './entry.ts';
-import { limitRooms } from './headroom.ts';
+import { type LimitRoom, limitRooms } from './headroom.ts';
 import { invariant } from './invariant.ts';
 import { publicReservationId, type TreeId } from './names.ts';
 import { isRemembered, type Refusal } from './refusal.ts';
@@ -31,26 +31,24 @@ export function decideQueue(state: TreeState, context: DecideContext): readonly 
   if (queue === undefined || !queue.isDue(context.nowMs)) return NONE;
   const ended = queue.ended(context.nowMs, ENDED_PAGE);
   if (ended.length > 0) return [timedOut(state, ended, context)];
-  for (let line = queue.nextUnplaced(context.nowMs); line !== undefined; line = queue.nextUnplaced(context.nowMs)) {
-    const entries = lookAt(state, queue, line, context, true);
+  for (;;) {
+    const open = queue.nextUnplaced(context.nowMs) ?? queue.nextStirred(context.nowMs);
+    const line = open ?? queue.nextClaim;
+    if (line === undefined) return NONE;
+    const entries = lookAt(state, queue, line, context, open === undefined);
     if (entries.length > 0) return entries;
   }
-  for (let line = queue.nextStirred(context.nowMs); line !== undefined; line = queue.nextStirred(context.nowMs)) {
-    const entries = lookAt(state, queue, line, context, false);
-    if (entries.length > 0) return entries;
-  }
-  return NONE;
 }
 
 const NONE: readonly never[] = [];
 
-// One that comes new, or once more, and fits claims its points first: who is first there is judged before it is granted anything.
+// One that fits claims what it asks for, and is granted it when it is its turn: when all others have been looked at.
 function lookAt(
   state: TreeState,
   queue: WaitQueue,
   line: WaitLine,
   context: DecideContext,
-  isNew: boolean,
+  isTurn: boolean,
 ): readonly Entry[] {
   const { head } = line;
   const command = reserveOf(state.treeId, head);
@@ -62,21 +60,30 @@ function lookAt(
   }
   const fits = outcome.kind === 'grant';
   const isAttached = context.queue.isAttached(head.id);
-  if (fits && isAttached && !isNew) return granted(state, command, context, judged.charge, outcome).entries;
+  if (fits && isAttached && (isTurn || queue.isLeft(line)))
+    return granted(state, command, context, judged.charge, outcome).entries;
   const { nowMs } = context;
   const rank = rankOf(head.priority, head.createMs, nowMs, context.queue.ageMs);
   const rooms = limitRooms(judged.charge, nowMs);
   const held: Contended = fits
     ? { points: allPoints(asked, rooms), wakeMs: Number.POSITIVE_INFINITY }
-    : contendedBy(asked, rooms, judged.behind, askOf(admissionOf(standingOf(judged), command), context));
+    : heldBackBy(judged, command, rooms, context);
   invariant(fits || held.points.length > 0, `${head.id} waits for nothing`);
-  // Where nothing is contended at all, there is no turn to wait for.
-  if (fits && isAttached && held.points.length === 0) {
-    return granted(state, command, context, judged.charge, outcome).entries;
-  }
-  const wakeMs = Math.min(held.wakeMs, nextRiseMs(head, nowMs, context.queue));
+  const wakeMs = Math.min(held.wakeMs, goneMs(rooms, context), nextRiseMs(head, nowMs, context.queue));
   queue.place(line, { points: held.points, rank, wakeMs, claims: fits && isAttached });
   return NONE;
+}
+
+// An alternative may fit before what was asked for first does.
+function heldBackBy(judged: Judged, command: Reserve, rooms: readonly LimitRoom[], context: DecideContext): Contended {
+  const { asked, behind } = judged;
+  const ask = askOf(admissionOf(standingOf(judged), command), context);
+  const { points, ...first } = contendedBy(asked, rooms, behind, ask);
+  let { wakeMs } = first;
+  for (const { maxMicros: minMicros } of command.alternatives) {
+    wakeMs = Math.min(wakeMs, contendedBy(asked, rooms, behind, { ...ask, minMicros }).wakeMs);
+  }
+  return { points, wakeMs };
 }
 
 // What is asked of the limits does not depend on what they admit.
@@ -84,8 +91,8 @@ function standingOf({ asked, charge, behind }: Judged) {
   return { ...asked, charge, behind, admittedMicros: undefined, counterRoom: 0n };
 }
 
-// The Reserve that one waits with; it does not wait once more.
-function reserveOf(treeId: TreeId, waiting: Waiting): Reserve {
+/** The Reserve that one waits with; it does not wait once more. */
+export function reserveOf(treeId: TreeId, waiting: Waiting): Reserve {
   const { id, budget, also, priority, holder, actingFor, labels, figures, queued } = waiting;
   const { key, actor, minMicros, ttlMs, tokens, toolCalls, alternatives, salt } = queued;
   return {
@@ -112,21 +119,24 @@ function reserveOf(treeId: TreeId, waiting: Waiting): Reserve {
   };
 }
 
-// A refusal that waiting can't cure is what the key is remembered by; it has an entry of its own then.
+// A refusal that waiting can't cure is what the key is remembered by; it has an entry of its own then. Judged one by one, and no further
+// than the first of those: thousands may be over at once.
 function timedOut(state: TreeState, ended: readonly Waiting[], context: DecideContext): LeftQueue {
-  const leaves = ended.map((waiting) => leaveOf(waiting, timeoutRefusal(state, waiting, context), context));
-  const at = leaves.findIndex(({ refusal }) => isRemembered(refusal));
-  if (at === -1) return leftQueue(state, leaves, context);
-  if (at > 0) return leftQueue(state, leaves.slice(0, at), context);
-  const [first] = ended;
-  return { ...leftQueue(state, leaves.slice(0, 1), context), key: first?.queued.key, personal: personalOf(first) };
+  const leaves: Leave[] = [];
+  for (const waiting of ended) {
+    const refusal = timeoutRefusal(state, waiting, context);
+    const leave = leaveOf(waiting, refusal, context);
+    if (!isRemembered(refusal)) leaves.push(leave);
+    else if (leaves.length > 0) break;
+    else return { ...leftQueue(state, [leave], context), key: waiting.queued.key, personal: personalOf(waiting) };
+  }
+  return leftQueue(state, leaves, context);
 }
 
 // A repeat is compared with it: what is personal of it stays beside the journal.
-function personalOf(waiting: Waiting | undefined): LeftQueue['personal'] {
-  if (waiting?.queued.commitment === undefined) return undefined;
-  const { queued, actingFor, labels } = waiting;
-  return { commitment: queued.commitment as string, salt: queued.salt, actingFor, labels };
+function personalOf({ queued, actingFor, labels }: Waiting): LeftQueue['personal'] {
+  const { commitment, salt } = queued;
+  return commitment === undefined ? undefined : { commitment, salt, actingFor, labels };
 }
 
 function timeoutRefusal(state: TreeState, waiting: Waiting, context: DecideContext): Refusal {

@@ -16,7 +16,7 @@ interface Budgets {
 export function queueOf(state: Budgets): WaitQueue {
   return new WaitQueue(
     (budget, child, atMs) => shareOf(state, budget, child, atMs),
-    (budgetNo) => viewsAt(state, budgetNo),
+    (budget) => viewsAt(state, budget),
   );
 }
 
@@ -31,8 +31,8 @@ function shareOf(state: Budgets, budget: BudgetPath, child: string, atMs: number
   return { useMicros: heldMicros + recentMicros(own.recent ?? NO_USE, atMs), weight: BigInt(own.def.weight) };
 }
 
-function viewsAt(state: Budgets, budgetNo: number): ViewOf | undefined {
-  const def = state.budget(budgetNo)?.def;
+function viewsAt(state: Budgets, budget: BudgetPath): ViewOf | undefined {
+  const def = state.budgetAt(budget)?.def;
   if (def === undefined || (def.enforcement.kept.length === 0 && def.childShares.length === 0)) return undefined;
   const children = def.childShares.flatMap(({ childNo }) => state.budget(childNo)?.def.path ?? []);
   return ({ head, paths }) =>

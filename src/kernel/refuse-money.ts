@@ -89,7 +89,7 @@ function isHeldBack(room: LimitRoom, { minMicros, priority, ownHeldMicros = 0n }
 }
 
 /** The same where time alone makes the room: until a window turns or lets go of what was spent. Undefined where it does not. */
-export function timedRecoveryMs(room: LimitRoom, ask: Ask): number | undefined {
+function timedRecoveryMs(room: LimitRoom, ask: Ask): number | undefined {
   if (isHeldBack(room, ask)) return undefined;
   const { minMicros, priority, nowMs, calendar } = ask;
   const window = room.budget.def.windows.find(({ no }) => no === room.limit.windowNo);

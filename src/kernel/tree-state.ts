@@ -192,10 +192,11 @@ export class TreeState {
     if (before === undefined) this.#countChild(budget, 1);
     // Those of all budgets below hold its windows too.
     else if (before.def.windows !== budget.def.windows) this.#accounts.clear();
-    if (before !== undefined) this.#queue?.budgetEdited(before.def, budget.def);
     this.#budgetsWeight += budgetWeight(budget) - (before === undefined ? 0 : budgetWeight(before));
     this.#budgets.set(no, budget);
     this.#budgetNos.set(budget.def.path, no);
+    if (before !== undefined) this.#queue?.budgetEdited(before.def, budget.def);
+    else this.#queue?.budgetMade(budget.def);
   }
 
   putReservation(reservation: Reservation): void {

@@ -8,10 +8,9 @@ import { childAt, isAhead, lessOf, RANK_MAX, type Share, type Standing, type Wai
 
 /**
  * What can be short: a limit, a rate (`no` is theirs) or the slots (0) of a budget, or the share that it may use of a limit of the
- * budget above (`no` is that limit's).
+ * budget above (`no` is that limit's). By path: a budget that a grant will make has no number yet.
  */
 export interface PointName {
-  readonly budgetNo: number;
   readonly budget: BudgetPath;
   readonly kind: 'limit' | 'share' | 'rate' | 'slots';
   readonly no: number;
@@ -20,11 +19,13 @@ export interface PointName {
 /** Says apart those to whom different parts of a limit are open: floors, and what is kept for a class. */
 export type ViewOf = (line: WaitLine) => string;
 
-/** Those that ask the same budgets in the same class, first come first. */
+/** Those that ask the same in the same class, first come first. */
 export class WaitLine {
   readonly key: string;
   readonly paths: readonly BudgetPath[];
-  readonly waiting = new Map<ReservationId, Waiting>();
+  readonly #waiting = new Map<ReservationId, Waiting>();
+  // Asked for all the time, and a map whose first ones have gone is slow to say which is the first now.
+  #head: Waiting | undefined;
   /** Of the last that came. */
   lastSeq = 0;
   readonly places: Place[] = [];
@@ -37,9 +38,31 @@ export class WaitLine {
   }
 
   get head(): Waiting {
-    const first = this.waiting.values().next().value;
-    invariant(first !== undefined, 'a line that is empty is gone');
-    return first;
+    invariant(this.#head !== undefined, 'a line that is empty is gone');
+    return this.#head;
+  }
+
+  get isEmpty(): boolean {
+    return this.#head === undefined;
+  }
+
+  /** Adds one that comes after all of them. */
+  push(waiting: Waiting): void {
+    this.#waiting.set(waiting.id, waiting);
+    this.#head ??= waiting;
+  }
+
+  /** Adds one where its sequence says. */
+  insert(waiting: Waiting): void {
+    const all = [...this.#waiting.values(), waiting].sort((a, b) => a.queued.seq - b.queued.seq);
+    this.#waiting.clear();
+    for (const each of all) this.#waiting.set(each.id, each);
+    this.#head = all[0];
+  }
+
+  delete(waiting: Waiting): void {
+    this.#waiting.delete(waiting.id);
+    if (this.#head === waiting) this.#head = this.#waiting.values().next().value;
   }
 }
 
@@ -82,11 +105,11 @@ export const SHARE_STEP_MS = 10_000;
 
 /** See the head of this file. */
 export class WaitPoint implements PointName {
-  readonly budgetNo: number;
   readonly budget: BudgetPath;
   readonly kind: PointName['kind'];
   readonly no: number;
   readonly #shareOf: ShareOf;
+  readonly #overtaken: (point: WaitPoint) => void;
   /** By rank. */
   readonly #children = PRIORITIES.map(() => new IndexedHeap<WaitChild>(childIsAhead));
   readonly #byPath = PRIORITIES.map(() => new Map<string, WaitChild>());
@@ -94,12 +117,13 @@ export class WaitPoint implements PointName {
   readonly #moved = new Set<string>();
   #step = -1;
 
-  constructor({ budgetNo, budget, kind, no }: PointName, shareOf: ShareOf) {
-    this.budgetNo = budgetNo;
+  /** `overtaken`: called when another line comes first here because of shares alone, whoever made them be reckoned anew. */
+  constructor({ budget, kind, no }: PointName, shareOf: ShareOf, overtaken: (point: WaitPoint) => void) {
     this.budget = budget;
     this.kind = kind;
     this.no = no;
     this.#shareOf = shareOf;
+    this.#overtaken = overtaken;
   }
 
   get isEmpty(): boolean {
@@ -161,6 +185,12 @@ export class WaitPoint implements PointName {
 
   /** Reckons shares anew where they have changed. */
   bringForward(nowMs: number): void {
+    const before = this.firstLine;
+    this.#reckon(nowMs);
+    if (this.firstLine !== before) this.#overtaken(this);
+  }
+
+  #reckon(nowMs: number): void {
     const step = Math.floor(nowMs / SHARE_STEP_MS);
     if (step !== this.#step) {
       this.#step = step;
@@ -213,5 +243,15 @@ export class WaitPoint implements PointName {
 
 /** Whether two names are of one point. */
 export function isSame(a: PointName, b: PointName): boolean {
-  return a.budgetNo === b.budgetNo && a.kind === b.kind && a.no === b.no;
+  return a.budget === b.budget && a.kind === b.kind && a.no === b.no;
+}
+
+/** Whether of two lines that claim one has its turn before the other: the more urgent, then who came first. One without places waits for nothing. */
+export function goesBefore(a: WaitLine, b: WaitLine): boolean {
+  const [rankA, rankB] = [rankIn(a), rankIn(b)];
+  return rankA === rankB ? a.head.queued.seq < b.head.queued.seq : rankA > rankB;
+}
+
+function rankIn({ places }: WaitLine): number {
+  return places[0]?.child.rank ?? Number.POSITIVE_INFINITY;
 }

@@ -1,23 +1,27 @@
 // Who waits in a tree, and in which order what comes free is offered. An index over the reservations in state QUEUED: it holds nothing
 // that does not follow from them, and decides nothing (decide-queue.ts).
 //
-//   line    those that ask the same budgets in the same class, first come first. Only its head can be next: whatever holds the head
-//           back, the others of its line need as well
+//   line    those that ask the same budgets, and rates of the same kinds, in the same class, first come first. Only its head can be
+//           next: whatever holds the head back, the others of its line need as well
 //   point   what can be short: one limit, one rate, or the slots of a budget. A head has a place at each point that holds it back
 //   order   at a point: the higher class first, then the child of the point's budget that has had least for its weight, then
 //           first come. Whoever asks for a point where somebody before them has a place has to wait
 //
-// Where a budget keeps capacity for some, others wait for what is open to all: the first of each view of it has to be looked at.
-//
-// A point is stirred where something of it may have come back, or where another head has come first: its first head has to be judged
-// again. In between, the first head of every point is known not to fit, and so nobody behind it has to be looked at.
+// A point is stirred where something of it may have come back, or where another head has come first, by its rank, its share or because
+// the one before it has gone: its first head has to be judged again. In between, the first head of every point is known not to fit, and
+// so nobody behind it has to be looked at. One that fits claims all that it asks for, and has its turn when nobody is left to be judged:
+// whoever is found to fit first need not come first. Where a budget keeps capacity for some, others wait for what is open to all: the
+// first of each view of it has to be judged.
+import { isRaised } from './amounts-raised.ts';
 import type { BudgetDef } from './budget.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import { invariant } from './invariant.ts';
-import { type BudgetPath, chainOf, type ReservationId } from './names.ts';
-import type { Reservation } from './reservation.ts';
+import { type BudgetPath, parentOf, type ReservationId } from './names.ts';
+
+import { lineKey, pathsOf } from './wait-line.ts';
 import { childAt, type Share, type Waiting } from './wait-order.ts';
 import {
+  goesBefore,
   isSame,
   type Place,
   type PointName,
@@ -33,7 +37,7 @@ export class WaitQueue {
   readonly #shareOf: ShareOf;
   readonly #viewsAt: ViewsAt;
   readonly #lines = new Map<string, WaitLine>();
-  readonly #points = new Map<number, WaitPoint[]>();
+  readonly #points = new Map<BudgetPath, WaitPoint[]>();
   readonly #byDigest = new Map<string, ReservationId>();
   readonly #ends = new IndexedHeap<Waiting>((a, b) => a.queued.untilMs < b.queued.untilMs);
   readonly #byId = new Map<ReservationId, Waiting>();
@@ -46,8 +50,12 @@ export class WaitQueue {
   readonly #stirred = new Map<WaitPoint, Set<string>>();
   /** Who was given out to be judged last, and where. */
   #looked: { readonly line: WaitLine; readonly point: WaitPoint; readonly view: string } | undefined;
+  /** Lines whose head fits and takes its turn once nobody has to be judged before it. */
+  readonly #claiming = new Set<WaitLine>();
   /** Points where shares have changed. */
   readonly #shifted = new Set<WaitPoint>();
+  /** Of time by which shares were reckoned last at all points. */
+  #step = -1;
 
   /** `shareOf`: what a child of a budget has had. */
   constructor(shareOf: ShareOf, viewsAt: ViewsAt) {
@@ -66,7 +74,7 @@ export class WaitQueue {
 
   /** What a child of a budget has had at `nowMs`. */
   shareOf(budget: BudgetPath, child: string, nowMs: number): Share {
-    return this.#shareOf(budget, child, Math.floor(nowMs / SHARE_STEP_MS) * SHARE_STEP_MS);
+    return this.#shareOf(budget, child, stepAt(nowMs) * SHARE_STEP_MS);
   }
 
   byId(id: ReservationId): Waiting | undefined {
@@ -86,7 +94,9 @@ export class WaitQueue {
 
   /** Whether somebody has to be looked at though nothing else happens at `nowMs`. */
   isDue(nowMs: number): boolean {
-    return this.#unplaced.size > 0 || this.#stirred.size > 0 || this.#shifted.size > 0 || this.dueMs <= nowMs;
+    if (this.#unplaced.size > 0 || this.#stirred.size > 0 || this.#shifted.size > 0) return true;
+    if (this.#claiming.size > 0) return true;
+    return this.dueMs <= nowMs || stepAt(nowMs) !== this.#step;
   }
 
   /** When somebody has to be looked at next though nothing happens. */
@@ -109,7 +119,7 @@ export class WaitQueue {
     }
     if (queued.seq > line.lastSeq) {
       line.lastSeq = queued.seq;
-      line.waiting.set(id, waiting);
+      line.push(waiting);
     } else this.#putBack(line, waiting);
     if (line.head === waiting) this.#unplaced.add(line);
   }
@@ -129,18 +139,19 @@ export class WaitQueue {
       if (count === 0) this.#counts.delete(path);
       else this.#counts.set(path, count);
     }
-    line.waiting.delete(id);
-    if (line.waiting.size === 0) {
+    line.delete(waiting);
+    if (line.isEmpty) {
       this.#lines.delete(line.key);
       this.#unplaced.delete(line);
     } else if (isHead) this.#unplaced.add(line);
   }
 
   /** Takes note that counters of a budget moved; `frees`: less of it is used than before. */
-  budgetMoved({ no, path, parentNo }: BudgetDef, frees: boolean): void {
-    if (frees) this.stirBudget(no);
-    if (parentNo === undefined) return;
-    for (const point of this.#points.get(parentNo) ?? []) {
+  budgetMoved({ path }: BudgetDef, frees: boolean): void {
+    if (frees) this.stirBudget(path);
+    const parent = parentOf(path);
+    if (parent === undefined) return;
+    for (const point of this.pointsAt(parent)) {
       point.childMoved(path);
       this.#shifted.add(point);
     }
@@ -149,15 +160,22 @@ export class WaitQueue {
   /** Takes note of an edit: where amounts were raised and nothing else, only who is first there can fit now. */
   budgetEdited(before: BudgetDef, after: BudgetDef): void {
     if (before === after) return;
-    this.stirBudget(after.no);
-    if (after.parentNo !== undefined) this.stirBudget(after.parentNo);
-    for (const { childNo } of after.childShares) this.stirBudget(childNo);
+    const parent = parentOf(after.path);
+    this.stirBudget(after.path);
+    if (parent !== undefined) this.stirBudget(parent);
+    // Shares are of its amounts.
+    for (const path of this.#points.keys()) if (parentOf(path) === after.path) this.stirBudget(path);
     if (!isRaised(before, after)) this.stirBelow(after.path);
   }
 
+  /** Takes note of a budget that has come to be: it may be another one than a grant would have made. */
+  budgetMade({ path }: BudgetDef): void {
+    if (this.countAt(path) > 0) this.stirBelow(path);
+  }
+
   /** Has the first head of each point of a budget judged again. */
-  stirBudget(budgetNo: number): void {
-    for (const point of this.#points.get(budgetNo) ?? []) this.#stir(point);
+  stirBudget(budget: BudgetPath): void {
+    for (const point of this.pointsAt(budget)) this.#stir(point);
   }
 
   /** Has the heads of all lines that ask a budget or one below it judged again: its rules have changed. */
@@ -199,18 +217,12 @@ export class WaitQueue {
 
   /** A head that comes first where something may have come back, and has not been judged since; undefined where there is none. */
   nextStirred(nowMs: number): WaitLine | undefined {
-    for (const point of this.#shifted) {
-      const before = point.firstLine;
-      point.bringForward(nowMs);
-      if (point.firstLine !== before || this.#viewsOf(point) !== undefined) this.#stir(point);
-    }
-    this.#shifted.clear();
+    this.#bringForward(nowMs);
     for (const [point, judged] of this.#stirred) {
       point.bringForward(nowMs);
-      const viewOf = this.#viewsOf(point);
-      const line = viewOf === undefined ? point.firstLine : point.firstOther(viewOf, judged);
+      const line = this.#firstUnjudged(point, judged);
       if (line !== undefined) {
-        this.#looked = { line, point, view: viewOf?.(line) ?? '' };
+        this.#looked = { line, point, view: this.#viewsOf(point)?.(line) ?? '' };
         return line;
       }
       this.#stirred.delete(point);
@@ -218,9 +230,65 @@ export class WaitQueue {
     return undefined;
   }
 
+  #bringForward(nowMs: number): void {
+    if (stepAt(nowMs) !== this.#step) {
+      this.#step = stepAt(nowMs);
+      for (const points of this.#points.values()) for (const point of points) this.#shifted.add(point);
+    }
+    for (const point of this.#shifted) {
+      point.bringForward(nowMs);
+      // The first of a view may have changed where the first of all has not.
+      if (this.#viewsOf(point) !== undefined) this.#stir(point);
+    }
+    this.#shifted.clear();
+  }
+
+  // One that claims has been judged.
+  #firstUnjudged(point: WaitPoint, judged: Set<string>): WaitLine | undefined {
+    const viewOf = this.#viewsOf(point);
+    if (viewOf === undefined) {
+      const line = point.firstLine;
+      return line === undefined || this.#claiming.has(line) ? undefined : line;
+    }
+    for (;;) {
+      const line = point.firstOther(viewOf, judged);
+      if (line === undefined || !this.#claiming.has(line)) return line;
+      judged.add(viewOf(line));
+    }
+  }
+
+  /** Whether nobody but the head of a line has to be judged: the usual case, in which it need not claim anything first. */
+  isLeft(line: WaitLine): boolean {
+    if (this.#claiming.size > 0 || this.#shifted.size > 0) return false;
+    for (const each of this.#unplaced) if (each !== line) return false;
+    for (const [point, judged] of this.#stirred) {
+      if (this.#viewsOf(point) !== undefined) return false;
+      const other = this.#firstUnjudged(point, judged);
+      if (other !== undefined && other !== line) return false;
+    }
+    return true;
+  }
+
   /**
-   * Gives the head of a line its places. `claims`: it fits as far as it is known, so that whoever is first at these points has
-   * to be judged; else it is known not to fit, or not to be first, at each of them.
+   * A head that claims, to be asked once no other one has to be judged: one that is first wherever it does before others, and of those
+   * the most urgent, then the first that came, since others may wait for its turn alone.
+   */
+  get nextClaim(): WaitLine | undefined {
+    let found: WaitLine | undefined;
+    for (const line of this.#claiming) {
+      if (
+        line.places.every(({ point }) => point.firstLine === line) &&
+        (found === undefined || goesBefore(line, found))
+      ) {
+        found = line;
+      }
+    }
+    return found ?? this.#claiming.values().next().value;
+  }
+
+  /**
+   * Gives the head of a line its places. `claims`: it fits and is first as far as it is known; it is to be judged once more when all
+   * others are. Else it is known not to fit, or not to be first, at each of them, or is not there to be granted anything.
    */
   place(line: WaitLine, { points, rank, wakeMs, claims }: Placement): void {
     this.#unplaced.delete(line);
@@ -235,28 +303,31 @@ export class WaitQueue {
     const looked = this.#looked?.line === line ? this.#looked : undefined;
     this.#looked = undefined;
     for (const { point } of line.places) {
-      if (claims) this.#stir(point);
-      else if (this.#viewsOf(point) !== undefined) {
-        if (looked?.point === point) this.#stirred.get(point)?.add(looked.view);
-      } else if (point.firstLine === line) this.#stirred.delete(point);
+      if (this.#viewsOf(point) === undefined) {
+        if (point.firstLine === line) this.#stirred.delete(point);
+      } else if (looked?.point === point) this.#stirred.get(point)?.add(looked.view);
+      else if (looked === undefined) this.#stir(point);
     }
+    if (claims) this.#claiming.add(line);
+    else this.#claiming.delete(line);
     line.wakeMs = wakeMs;
     if (this.#wakes.has(line)) this.#wakes.moved(line);
     else this.#wakes.add(line);
   }
 
   /** How those at the limits of a budget are told apart; undefined where the same is open to all of them. */
-  viewsAt(budgetNo: number): ViewOf | undefined {
-    return this.#viewsAt(budgetNo);
+  viewsAt(budget: BudgetPath): ViewOf | undefined {
+    return this.#viewsAt(budget);
   }
 
   /** Points of a budget at which somebody waits. */
-  pointsAt(budgetNo: number): readonly WaitPoint[] {
-    return this.#points.get(budgetNo) ?? NO_POINTS;
+  pointsAt(budget: BudgetPath): readonly WaitPoint[] {
+    return this.#points.get(budget) ?? NO_POINTS;
   }
 
   // Its places go, and with them what was known of those behind it.
   #unplace(line: WaitLine): void {
+    this.#claiming.delete(line);
     for (const place of [...line.places]) this.#leave(line, place);
     this.#wakes.remove(line);
     line.wakeMs = Number.POSITIVE_INFINITY;
@@ -275,40 +346,38 @@ export class WaitQueue {
     if (!point.isEmpty) return;
     this.#stirred.delete(point);
     this.#shifted.delete(point);
-    const left = (this.#points.get(point.budgetNo) ?? []).filter((each) => each !== point);
-    if (left.length === 0) this.#points.delete(point.budgetNo);
-    else this.#points.set(point.budgetNo, left);
+    const left = this.pointsAt(point.budget).filter((each) => each !== point);
+    if (left.length === 0) this.#points.delete(point.budget);
+    else this.#points.set(point.budget, left);
   }
 
   #stir(point: WaitPoint): void {
     this.#stirred.set(point, new Set());
   }
 
-  #viewsOf({ kind, budgetNo }: WaitPoint): ViewOf | undefined {
-    return kind === 'limit' ? this.#viewsAt(budgetNo) : undefined;
+  #viewsOf({ kind, budget }: WaitPoint): ViewOf | undefined {
+    return kind === 'limit' ? this.#viewsAt(budget) : undefined;
   }
 
   #point(name: PointName): WaitPoint {
-    const own = this.#points.get(name.budgetNo) ?? [];
+    const own = this.pointsAt(name.budget);
     const known = own.find((each) => isSame(each, name));
     if (known !== undefined) return known;
-    const point = new WaitPoint(name, this.#shareOf);
-    this.#points.set(name.budgetNo, [...own, point]);
+    const point = new WaitPoint(name, this.#shareOf, (overtaken) => this.#stir(overtaken));
+    this.#points.set(name.budget, [...own, point]);
     return point;
   }
 
   // A batch that is taken back: those that it took out come back where they were.
   #putBack(line: WaitLine, waiting: Waiting): void {
     this.#unplace(line);
-    const all = [...line.waiting.values(), waiting].sort((a, b) => a.queued.seq - b.queued.seq);
-    line.waiting.clear();
-    for (const each of all) line.waiting.set(each.id, each);
+    line.insert(waiting);
     this.#unplaced.add(line);
   }
 }
 
 /** How those at the limits of a budget are told apart; undefined where the same is open to all of them. */
-export type ViewsAt = (budgetNo: number) => ViewOf | undefined;
+export type ViewsAt = (budget: BudgetPath) => ViewOf | undefined;
 
 /** Where the head of a line has its places. */
 export interface Placement {
@@ -320,27 +389,10 @@ export interface Placement {
 
 const NO_POINTS: readonly WaitPoint[] = [];
 
-function isRaised(before: BudgetDef, after: BudgetDef): boolean {
-  const { limits, revision, updateMs, ...rest } = after;
-  const isRest = Object.entries(rest).every(([name, value]) => before[name as keyof typeof rest] === value);
-  return (
-    isRest &&
-    limits.length === before.limits.length &&
-    limits.every(
-      (limit, at) => limit.no === before.limits[at]?.no && limit.amountMicros >= before.limits[at].amountMicros,
-    )
-  );
-}
-
-function lineKey({ budget, also, priority }: Reservation): string {
-  return also.length === 0 ? `${priority} ${budget}` : `${priority} ${budget} ${also.join(' ')}`;
+function stepAt(nowMs: number): number {
+  return Math.floor(nowMs / SHARE_STEP_MS);
 }
 
 function asks(paths: readonly BudgetPath[], budget: BudgetPath): boolean {
   return childAt(budget, paths) !== undefined;
-}
-
-/** Every path that a waiting one counts at, each once. */
-function pathsOf({ budget, also }: Reservation): Iterable<BudgetPath> {
-  return also.length === 0 ? chainOf(budget) : new Set([budget, ...also].flatMap(chainOf));
 }

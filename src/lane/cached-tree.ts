@@ -301,6 +301,7 @@ export class CachedTree {
       case 'Extend':
       case 'Settle':
       case 'Release':
+      case 'LeaveQueue':
       case 'GetReservation':
         if (!this.#hasReservation(command.id)) return false;
         break;

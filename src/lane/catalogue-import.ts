@@ -1,7 +1,7 @@
 // What a leader adds from the catalogue that the program brings, whenever it starts to lead. Pure. An older catalogue adds nothing
 // beside a newer one: while a service is upgraded process by process, prices would go back and forth with the leader.
 import { type CatalogueNote, importCatalogue } from '../pricing/catalogue.ts';
-import { CATALOGUE_ACTOR, type CatalogueVersion, hashedRow, type PriceRecords } from './price-codec.ts';
+import { CATALOGUE_ACTOR, type CatalogueVersion, hashedRow, type PriceRecords } from './price-records.ts';
 
 /** A catalogue, as whoever reads it from its package gives it. */
 export interface PriceCatalogue {

@@ -17,8 +17,8 @@ export function hasAll(state: TreeState, reservation: Reservation): boolean {
     budgetCount += 1;
     windowCount += budget.def.windows.length;
   }
-  // The usual case looks no further: budgets that have no window but lifetime.
-  if (windowCount === budgetCount) return true;
+  // The usual case looks no further: budgets that have no window but lifetime. One that waits, or did in vain, moves no counter.
+  if (windowCount === budgetCount || reservation.queued !== undefined) return true;
   if (!state.hasCounters(reservation.accounts)) return false;
   const asAdmitted = windowCount === reservation.accounts.length && hasWindows(state, reservation);
   return asAdmitted || missingPeriods(state, reservation).length === 0;
@@ -33,7 +33,8 @@ function hasWindows(state: TreeState, { accounts }: Reservation): boolean {
 
 /** The periods of a reservation whose counters are not loaded, of budgets that are. */
 export function missingPeriods(state: TreeState, reservation: Reservation): Account[] {
-  const { accounts } = reservation;
+  const { accounts, queued } = reservation;
+  if (queued !== undefined) return [];
   return accounts
     .filter(({ windowNo }) => windowNo === 0)
     .flatMap(({ budgetNo }) => {

@@ -64,8 +64,8 @@ export class Outcomes {
         return;
       case 'key_exists':
         this.#takeBack(live);
-        for (const { tree, answered, deferred } of live) {
-          const unsearched = answered.map(({ item }) => item);
+        for (const { tree, answered, waiting, deferred } of live) {
+          const unsearched = [...answered, ...waiting].map(({ item }) => item);
           if (unsearched.length > 0) searches.search(tree, unsearched);
           putBack(tree.treeId, deferred);
         }
@@ -125,10 +125,11 @@ export class Outcomes {
   }
 
   #storeIsDown(live: readonly TreeBatch[], error: StoreUnavailableError): void {
-    const { deps, takeAll, room } = this.#parts;
+    const { deps, takeAll, room, cache } = this.#parts;
     deps.log('error', 'the store does not answer', { error });
     this.#refuse([...live.flatMap(itemsOf), ...takeAll()], refusals.storeUnavailable());
     room.refuseAll(refusals.storeUnavailable());
+    cache.detachAll();
   }
 
   // A fault that is neither a race nor an outage. One command alone is refused with it; several are decided one by one.

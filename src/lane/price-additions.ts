@@ -3,7 +3,7 @@
 import { newestFirst, type PriceAlias, type Retirement, tierAndBand } from '../pricing/price-book.ts';
 import type { HashedPriceRow, PriceRow } from '../pricing/price-row.ts';
 import type { HashedUnitRow, UnitRow } from '../pricing/unit-row.ts';
-import { hashedRow, hashedUnitRow } from './price-codec.ts';
+import { hashedRow, hashedUnitRow } from './price-records.ts';
 import type { PriceChange, PriceSnapshot } from './prices.ts';
 
 /**
@@ -12,7 +12,13 @@ import type { PriceChange, PriceSnapshot } from './prices.ts';
  */
 export function rowAddition(now: PriceSnapshot, row: PriceRow, isFromNow: boolean): PriceChange<HashedPriceRow> {
   const known = now.book.row(hashedRow(row).hash);
-  if (known !== undefined) return { added: {}, answer: known };
+  if (known !== undefined) {
+    // Ended within the millisecond in which it began: whoever wants it from now on wants another.
+    const isOver = isFromNow && hasEnded(now, known, row.effectiveFromMs);
+    return isOver
+      ? rowAddition(now, { ...row, effectiveFromMs: row.effectiveFromMs + 1 }, true)
+      : { added: {}, answer: known };
+  }
   const ofKey = now.records.rows.filter(
     (each) =>
       each.origin === row.origin &&

@@ -10,7 +10,7 @@ import type { PriceStore } from '../store/price-port.ts';
 import { importInto, latestVersion, type PriceCatalogue } from './catalogue-import.ts';
 import type { Log } from './log.ts';
 import { Loop, type Sleep } from './loop.ts';
-import { decodePrices, encodePrices, NO_PRICE_RECORDS, type PriceRecords } from './price-codec.ts';
+import { decodePrices, encodePrices, NO_PRICE_RECORDS, type PriceRecords } from './price-records.ts';
 import type { PriceChange, PriceSnapshot, Prices, PricesStatus } from './prices.ts';
 import * as refusals from './refusals.ts';
 import { UnknownPrices } from './unknown-prices.ts';

@@ -3,7 +3,7 @@
 import type { Refusal } from '../kernel/refusal.ts';
 import type { CatalogueNote } from '../pricing/catalogue.ts';
 import type { PriceBook, Retirement } from '../pricing/price-book.ts';
-import type { CatalogueVersion, PriceRecords } from './price-codec.ts';
+import type { CatalogueVersion, PriceRecords } from './price-records.ts';
 import type { UnknownPriceNote } from './unknown-prices.ts';
 
 /** The book at one moment; never changes. */

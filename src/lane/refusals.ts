@@ -34,7 +34,7 @@ export function notLeader(leaderAddress: string): Refusal {
 }
 
 export function callerGone(): Refusal {
-  return busy('QUEUE_TIMEOUT', 'its caller was gone before it was decided');
+  return busy('QUEUE_TIMEOUT', 'its caller is gone');
 }
 
 export function treeQuarantined(treeId: TreeId, why: string): Refusal {

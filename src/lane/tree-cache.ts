@@ -139,6 +139,11 @@ export class TreeCache {
     return this.#trees.get(treeId) ?? this.#absent.get(treeId);
   }
 
+  /** Takes note that nobody is there any more who waits: everybody has to come back for their places. */
+  detachAll(): void {
+    for (const tree of this.#trees.values()) tree.attachByMs = undefined;
+  }
+
   /** Forgets a tree whose state is not known for certain any more. */
   drop(treeId: TreeId): void {
     const tree = this.#trees.get(treeId);

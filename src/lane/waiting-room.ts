@@ -12,6 +12,7 @@ import { expireCommand } from './expire-command.ts';
 import type { LaneDeps } from './lane-deps.ts';
 import { NO_LANE_OBSERVER } from './lane-observer.ts';
 import { leaveQueueCommand } from './leave-queue-command.ts';
+import { callerGone } from './refusals.ts';
 import { refuseAll } from './refuse-all.ts';
 
 /** How long a clock that does not run by itself may be ahead of what was done about it. */
@@ -33,6 +34,8 @@ export class WaitingRoom {
   readonly #trees = new Map<TreeId, Map<ReservationId, Caller[]>>();
   /** When each tree has to be looked at. */
   readonly #dues = new Map<TreeId, number>();
+  /** Those who are to leave, and could not be taken out yet. */
+  readonly #leaving = new Map<TreeId, Set<ReservationId>>();
   #timer: NodeJS.Timeout | undefined;
   /** When the timer goes off, by the coordinator's clock, at the latest. */
   #timerMs = Number.POSITIVE_INFINITY;
@@ -86,6 +89,7 @@ export class WaitingRoom {
     const { treeId } = tree;
     if (this.#trees.has(treeId)) for (const entry of entries) this.#tell(treeId, entry);
     this.#note(tree);
+    if (this.#leaving.has(treeId)) this.#takeOutLeft(treeId);
   }
 
   /** A Reserve that might have waited was answered at once: a grant for nobody is taken back. */
@@ -98,6 +102,8 @@ export class WaitingRoom {
   refuseAll(refusal: Refusal): void {
     for (const treeId of [...this.#trees.keys()]) this.refuseTree(treeId, refusal);
     this.#dues.clear();
+    // Whoever is not back in time is let go with the others.
+    this.#leaving.clear();
   }
 
   /** Refuses everybody who waits in a tree. */
@@ -144,11 +150,17 @@ export class WaitingRoom {
 
   #gone(item: Submitted, id: ReservationId): void {
     this.leave(item, id);
+    // Nobody reads it, but whoever handed it in goes on.
+    item.resolve(callerGone());
     if (!this.isAttached(item.treeId, id)) this.#takeOut(item.treeId, id);
   }
 
   #takeOut(treeId: TreeId, id: ReservationId): void {
-    this.#do(leaveQueueCommand(treeId, id));
+    this.#do(leaveQueueCommand(treeId, id), () => {
+      const leaving = this.#leaving.get(treeId) ?? new Set<ReservationId>();
+      this.#leaving.set(treeId, leaving.add(id));
+      this.#lookAgain(treeId);
+    });
   }
 
   #note({ treeId, state, attachByMs }: CachedTree): void {
@@ -182,9 +194,17 @@ export class WaitingRoom {
       else {
         this.#dues.delete(treeId);
         this.#do(expireCommand(treeId), () => this.#lookAgain(treeId));
+        this.#takeOutLeft(treeId);
       }
     }
     this.#wind(firstMs);
+  }
+
+  // Whoever has come back meanwhile stays.
+  #takeOutLeft(treeId: TreeId): void {
+    const leaving = this.#leaving.get(treeId) ?? [];
+    this.#leaving.delete(treeId);
+    for (const id of leaving) if (!this.isAttached(treeId, id)) this.#takeOut(treeId, id);
   }
 
   #lookAgain(treeId: TreeId): void {
@@ -193,17 +213,17 @@ export class WaitingRoom {
     this.#wind(dueMs);
   }
 
-  // Nobody waits for the answer. Where it was refused, or failed, the queue is looked at again; one that was to leave is let go by the
-  // next leader.
-  #do(command: Command, refused?: () => void): void {
+  // Nobody waits for the answer. Where it was refused, or failed, it is tried again; where another leads by then, that one lets go of
+  // those for whom nobody comes back.
+  #do(command: Command, refused: () => void): void {
     this.#submit(command).then(
       (answer) => {
         if (answer.kind !== 'refusal' || answer.reason === 'NOT_LEADER' || answer.reason === 'TREE_QUARANTINED') return;
-        refused?.();
+        refused();
       },
       (error: unknown) => {
         this.#deps.log('error', 'a queue could not be looked at', { treeId: command.treeId, error });
-        refused?.();
+        refused();
       },
     );
   }

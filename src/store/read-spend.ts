@@ -80,6 +80,8 @@ export async function withSpendReads<T>(url: string, work: (client: Runs) => Pro
       statement_timeout: String(STATEMENT_TIMEOUT_MS),
       // One core of the database at the most: a service may be at work beside this.
       max_parallel_workers_per_gather: '0',
+      // There are few sums, which the planner can't know: it would sort all entries for them.
+      enable_sort: 'off',
     },
   });
   try {
@@ -124,6 +126,8 @@ export async function readSpend(client: Runs, { fromMs, untilMs, tree }: SpendRa
           ${tree === undefined ? sql`` : sql`AND j.tree = ${tree}`}
           AND (j.entries LIKE '%"type":"Settled"%' OR j.entries LIKE '%"type":"Expired"%')
           AND e.at >= ${fromMs} AND e.at < ${untilMs} AND (e.type = 'Settled' OR lapsed.count > 0)
+        -- What is taken out of an entry is taken out once.
+        OFFSET 0
       ), summed AS (
         SELECT tree, provider, model,
           CASE WHEN provider IS NOT NULL THEN 'model' WHEN actual IS NOT NULL THEN 'amount' ELSE 'estimate' END AS kind,
@@ -133,10 +137,10 @@ export async function readSpend(client: Runs, { fromMs, untilMs, tree }: SpendRa
           sum(counts[1] + counts[2] + counts[3] + counts[4] + counts[5] + counts[6]) AS input,
           sum(counts[7] + counts[8]) AS output
         FROM spent GROUP BY 1, 2, 3, 4
-      )
-      SELECT ${unitOf(sql)} AS unit, kind, provider, model, sum(count)::text AS count, sum(micros)::text AS micros,
+      ), ${units(sql)}
+      SELECT unit, kind, provider, model, sum(count)::text AS count, sum(micros)::text AS micros,
         sum(replaced)::text AS replaced, sum(input)::text AS input, sum(output)::text AS output
-      FROM summed s GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
+      FROM summed JOIN units USING (tree) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
   );
   return { models: modelsOf(rows), others: othersOf(rows) };
 }
@@ -177,6 +181,8 @@ export async function readEstimates(
           AND j.entries LIKE '%"priced":%'
           AND e.at >= ${fromMs} AND e.at < ${untilMs}
           AND e.type = 'Settled' AND NOT e."keepOpen" AND e.priced IS NOT NULL
+        -- What is taken out of an entry is taken out once.
+        OFFSET 0
       ), summed AS (
         SELECT tree, provider, model,
           CASE WHEN estimate > 0 THEN least(div(actual * 1000 + estimate - 1, estimate), ${String(permilleMax)}::numeric)
@@ -185,11 +191,11 @@ export async function readEstimates(
           count(*) FILTER (WHERE actual > estimate) AS passed, count(*) FILTER (WHERE actual * 10 < estimate) AS wide,
           count(*) FILTER (WHERE overran) AS overrun
         FROM ended GROUP BY 1, 2, 3, 4
-      )
-      SELECT ${unitOf(sql)} AS unit, provider, model, permille::text AS permille, sum(count)::text AS count,
+      ), ${units(sql)}
+      SELECT unit, provider, model, s.permille::text AS permille, sum(count)::text AS count,
         sum(estimate)::text AS estimate, sum(actual)::text AS actual, sum(passed)::text AS passed, sum(wide)::text AS wide,
         sum(overrun)::text AS overrun
-      FROM summed s GROUP BY 1, 2, 3, s.permille ORDER BY 1, 2, 3, s.permille`,
+      FROM summed s JOIN units USING (tree) GROUP BY 1, 2, 3, s.permille ORDER BY 1, 2, 3, s.permille`,
   );
   return rows.map((row) => ({
     unit: row.unit,
@@ -213,12 +219,15 @@ export async function hasTree(client: Runs, tree: TreeId): Promise<boolean> {
 
 const instant = (ms: number): string => new Date(ms).toISOString();
 
-// The unit of a tree, which never changes: of its root as projected, else as made by the first entry.
-function unitOf(sql: Sql) {
-  return sql`coalesce(
-    (SELECT b.def ->> 'unit' FROM budgetd.budgets b WHERE b.tree = s.tree AND b.parent_no IS NULL),
-    (SELECT f.entries::json -> 0 -> 'def' ->> 'unit' FROM budgetd.journal f WHERE f.tree = s.tree ORDER BY f.last_seq LIMIT 1),
-    '')`;
+// The unit of each tree that was summed, which never changes: of its root as projected, else as made by its first entry.
+function units(sql: Sql) {
+  return sql`units AS MATERIALIZED (
+    SELECT t.tree, coalesce(
+      (SELECT b.def ->> 'unit' FROM budgetd.budgets b WHERE b.tree = t.tree AND b.parent_no IS NULL),
+      (SELECT f.entries::json -> 0 -> 'def' ->> 'unit' FROM budgetd.journal f WHERE f.tree = t.tree ORDER BY f.last_seq LIMIT 1),
+      '') AS unit
+    FROM (SELECT DISTINCT tree FROM summed OFFSET 0) AS t
+  )`;
 }
 
 function modelsOf(rows: readonly SpendRow[]): ModelSpend[] {

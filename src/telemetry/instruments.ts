@@ -32,6 +32,7 @@ export function registerInstruments(meter: Meter, sources: Sources): void {
   countMoney(meter, sources.lane);
   countWork(meter, sources);
   gauge(meter, sources);
+  gaugePrices(meter, sources);
   gaugeVerify(meter, sources);
   gaugeProcess(meter, sources);
 }
@@ -163,6 +164,31 @@ function gauge(meter: Meter, { standing }: Sources): void {
   gaugeOf('budgetd.clock.refused_jump', "Jump of the database's clock that is not followed", 's', (now) => {
     return now.refusedClockJumpMs * MS_TO_SECONDS;
   });
+}
+
+function gaugePrices(meter: Meter, { standing }: Sources): void {
+  const observe = (read: (prices: Standing['prices']) => number) => (result: ObservableResult) => {
+    const now = standing();
+    if (now !== undefined) result.observe(read(now.prices));
+  };
+  meter
+    .createObservableGauge('budgetd.prices.rows', { description: 'Rows in the price book', unit: '{row}' })
+    .addCallback(observe((prices) => prices.rowCount));
+  meter
+    .createObservableGauge('budgetd.prices.catalogue.age', {
+      description: 'Since the newest catalogue of prices was imported first',
+      unit: 's',
+    })
+    .addCallback(observe((prices) => prices.catalogueAgeMs * MS_TO_SECONDS));
+  meter
+    .createObservableGauge('budgetd.prices.stale', { description: '1 while the catalogue is stale', unit: '1' })
+    .addCallback(observe((prices) => Number(prices.stale)));
+  meter
+    .createObservableCounter('budgetd.prices.unknown', {
+      description: 'Requests refused for want of a price',
+      unit: '{request}',
+    })
+    .addCallback(observe((prices) => prices.unknownCount));
 }
 
 function gaugeVerify(meter: Meter, { standing }: Sources): void {

@@ -14,6 +14,16 @@ export interface Standing {
   readonly openHolds: number;
   /** Difference to the database's clock that is refused to be followed; 0: none. */
   readonly refusedClockJumpMs: number;
+  /** The price book; 0 on a standby, which has none. */
+  readonly prices: {
+    readonly rowCount: number;
+    /** Since the newest catalogue was imported first. */
+    readonly catalogueAgeMs: number;
+    /** Whether that is longer than an operator lets it be. */
+    readonly stale: boolean;
+    /** Requests refused for want of a price, since the start. */
+    readonly unknownCount: number;
+  };
   /** The background verifier, since the start. */
   readonly verify: {
     /** Entries checked. */

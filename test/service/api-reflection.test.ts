@@ -57,6 +57,7 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
     expect(names.sort()).toEqual([
       'budgetd.v1.BudgetService',
       'budgetd.v1.EventService',
+      'budgetd.v1.PriceService',
       'budgetd.v1.ReservationService',
       'budgetd.v1.ServerInfoService',
       'grpc.health.v1.Health',

@@ -52,6 +52,7 @@ export interface ApiServersOptions {
 /** Starts both servers on free ports of the loopback, serving. */
 export async function startApiServers(options: ApiServersOptions = {}) {
   const coordinator = new FakeCoordinator();
+  await coordinator.prices.settled();
   const reads = new FakeReads();
   const errors: Readonly<Record<string, unknown>>[] = [];
   const log = {

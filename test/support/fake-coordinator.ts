@@ -15,7 +15,8 @@ import type { ListBudgetsQuery, ListReservationsQuery, ReadModels, TreeHead } fr
 import { memoryPrices } from './memory-prices.ts';
 
 /** 2026-03-02T09:00:00Z. */
-const FAKE_NOW_MS = 1_772_442_000_000;
+/** Its clock. */
+export const FAKE_NOW_MS = 1_772_442_000_000;
 
 /** A path that the test knows to be one. */
 export function path(text: string): BudgetPath {

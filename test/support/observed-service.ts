@@ -22,6 +22,7 @@ export async function startObserved(
     BUDGETD_GRPC_PORT: '0',
     BUDGETD_HTTP_PORT: '0',
     BUDGETD_SHUTDOWN_GRACE: '0s',
+    BUDGETD_PRICE_CATALOGUE: 'off',
     ...environment,
   });
   const service = await startService(config, logger, overrides);

@@ -7,6 +7,7 @@ interface Asking {
   readonly waitMs?: number;
   readonly priority?: Priority;
   readonly tokens?: number;
+  readonly also?: readonly string[];
 }
 
 /** See the head of this file. */

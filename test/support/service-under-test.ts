@@ -120,6 +120,8 @@ export class ServiceUnderTest {
         DATABASE_URL: this.#options.databaseUrl,
         BUDGETD_GRPC_PORT: '0',
         BUDGETD_HTTP_PORT: '0',
+        // Thousands of rows into a new database for each test; those that are about it say so.
+        BUDGETD_PRICE_CATALOGUE: 'off',
         ...(this.#nowMs === undefined ? {} : { [CLOCK_VARIABLE]: String(this.#nowMs) }),
         ...this.#options.environment,
       },

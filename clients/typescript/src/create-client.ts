@@ -1,8 +1,9 @@
 // Typed calls to a coordinator over gRPC. Adds to the generated stubs only what every caller needs: one connection for
-// all three services, the bearer token, a deadline.
+// all services, the bearer token, a deadline.
 import { type Client, createClient as createServiceClient, type Interceptor } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { BudgetService } from './gen/budgetd/v1/budget_pb.ts';
+import { PriceService } from './gen/budgetd/v1/price_pb.ts';
 import { ReservationService } from './gen/budgetd/v1/reservation_pb.ts';
 import { ServerInfoService } from './gen/budgetd/v1/server_info_pb.ts';
 
@@ -16,10 +17,11 @@ export interface ClientOptions {
   readonly timeoutMs?: number;
 }
 
-/** The three services on one connection. */
+/** The services on one connection. */
 export interface BudgetdClient {
   readonly reservations: Client<typeof ReservationService>;
   readonly budgets: Client<typeof BudgetService>;
+  readonly prices: Client<typeof PriceService>;
   readonly serverInfo: Client<typeof ServerInfoService>;
   /** Ends the connection, and with it every call that is under way. */
   close(): void;
@@ -40,6 +42,7 @@ export function createClient({ baseUrl, token, timeoutMs = TIMEOUT_MS }: ClientO
   return {
     reservations: createServiceClient(ReservationService, transport),
     budgets: createServiceClient(BudgetService, transport),
+    prices: createServiceClient(PriceService, transport),
     serverInfo: createServiceClient(ServerInfoService, transport),
     close: () => sessionManager.abort(),
   };

@@ -149,9 +149,9 @@ export class Permissions {
   }
 }
 
-/** Judges a call on the price book. It prices every tree, so that only who sees every tree may add to it. Every role may look. */
-export function judgePrices(actor: Actor, access: 'read' | 'steer'): ApiRefusal | undefined {
-  const isAllowed = ALLOWED[actor.role].has(access) && (access === 'read' || actor.subtree === undefined);
+/** Judges an addition to the price book. It prices every tree, so that only who sees every tree may add to it. */
+export function judgePrices(actor: Actor): ApiRefusal | undefined {
+  const isAllowed = ALLOWED[actor.role].has('steer') && actor.subtree === undefined;
   return isAllowed ? undefined : forbidden();
 }
 

@@ -41,7 +41,12 @@ export function checkDuration(problems: Problems, field: string, duration: Durat
     return minMs;
   }
   // Nanos of a valid Duration have the sign of its seconds and stay below a second.
-  if (seconds >= 0n && seconds <= BigInt(maxMs / MS_PER_SECOND) && nanos >= 0 && nanos < 1_000 * NANOS_PER_MS) {
+  if (
+    seconds >= 0n &&
+    seconds <= BigInt(Math.floor(maxMs / MS_PER_SECOND)) &&
+    nanos >= 0 &&
+    nanos < 1_000 * NANOS_PER_MS
+  ) {
     const lengthMs = Number(seconds) * MS_PER_SECOND + nanos / NANOS_PER_MS;
     if (lengthMs >= minMs && lengthMs <= maxMs) return lengthMs;
   }

@@ -4,10 +4,11 @@ import {
   type PriceAlias as AliasMessage,
   PriceMark as MarkValue,
   PriceAliasForm,
+  type RetirePriceRequest,
   type PriceRow as RowMessage,
   type UnitPrice,
 } from '../../gen/budgetd/v1/price_pb.ts';
-import { type PriceAlias, priceAliasProblems } from '../../pricing/price-book.ts';
+import { type PriceAlias, priceAliasProblems, type Retirement } from '../../pricing/price-book.ts';
 import {
   FEE_NAMES,
   type Fees,
@@ -140,6 +141,17 @@ export function checkUnitPrice(problems: Problems, stated: UnitPrice, { actor, n
   };
   note(problems, field, unitRowProblems(row), stated.source);
   return row;
+}
+
+/** The end of a row, which is looked for in the book later. */
+export function checkRetirement(
+  problems: Problems,
+  request: RetirePriceRequest,
+  { actor, nowMs }: Addition,
+): Omit<Retirement, 'rowHash'> {
+  if (request.rowHash === '') problems.push({ field: 'row_hash', description: 'is required' });
+  const fromMs = checkInstant(problems, 'from_time', request.fromTime) ?? nowMs;
+  return { fromMs, origin: 'operator', retiredBy: actor, retiredMs: nowMs };
 }
 
 function bandOf(problems: Problems, field: string, stated: NonNullable<RowMessage['band']>): TimeBand {

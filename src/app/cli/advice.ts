@@ -90,8 +90,9 @@ const DETAILED: Readonly<Record<string, (failure: CallFailure, method: string) =
       : `The budget takes no cost past its ceiling: wait until others are done, and settle again with the same key; or ${raise(failure)}.`,
   PRICE_UNKNOWN: ({ metadata: { provider, model, unit } }, method) => {
     if (method === 'Settle') return 'No pinned price fits what was used: settle the actual cost, or --unknown.';
-    if (model === undefined) return `Say what a ${unit ?? 'unit'} is worth in USD, or reserve an amount.`;
-    return `Nobody has said what ${provider}/${model} costs: add its price, use another model, or reserve an amount.`;
+    if (model === undefined)
+      return `Say what a ${unit ?? 'unit'} is worth in USD (budgetctl prices unit), or reserve an amount.`;
+    return `Nobody has said what ${provider}/${model} costs: add its price (budgetctl prices add), use another model, or reserve an amount.`;
   },
   BUDGET_EXISTS: ({ metadata: { budget } }) =>
     `A budget of this name exists: see budgetctl get${budget === undefined ? '' : ` ${joinForShell([budget])}`}.`,

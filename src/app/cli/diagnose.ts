@@ -25,6 +25,9 @@ export function diagnose(info: GetServerInfoResponse, health: HealthStatus, nowM
   const lagMs = durationToMs(info.projectionLag);
   const skewMs = info.time === undefined ? 0 : timestampMs(info.time) - nowMs;
   const trees = info.quarantinedTrees.join(', ');
+  const unknown = (info.prices?.unknownPrices ?? []).map(({ budget, model, unit }) => {
+    return `${model === undefined ? unit : `${model.provider}/${model.model}`} for ${budget}`;
+  });
   const found = (isSo: boolean, text: string): string[] => (isSo ? [text] : []);
   return {
     problems: [
@@ -37,6 +40,11 @@ export function diagnose(info: GetServerInfoResponse, health: HealthStatus, nowM
     warnings: [
       ...found(!info.leader && info.leaderAddress !== '', `this is a standby: writes go to ${info.leaderAddress}`),
       ...found(info.uncappedBudgets.length > 0, `without any limit: ${info.uncappedBudgets.join(', ')}`),
+      ...found(
+        info.prices?.stale === true,
+        `the catalogue of prices is ${formatDurationMs(durationToMs(info.prices?.age))} old: upgrade budgetd, or add prices (budgetctl prices add)`,
+      ),
+      ...found(unknown.length > 0, `without a price: ${unknown.join(', ')} (budgetctl prices add)`),
       ...found(info.queueDepth > BigInt(QUEUE_DEPTH_MAX), `${info.queueDepth} commands wait in the queue`),
       ...found(
         Math.abs(skewMs) > CLOCK_SKEW_MS_MAX,

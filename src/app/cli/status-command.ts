@@ -65,6 +65,7 @@ function drawStatus(session: Session, info: GetServerInfoResponse, health: Healt
       ['database', databaseOf(info)],
       ['reads behind', formatDurationMs(durationToMs(info.projectionLag))],
       ['queue', `${info.queueDepth} waiting`],
+      ['prices', pricesOf(info)],
       ['clock', formatInstant(info.time)],
     ],
     terminal,
@@ -75,6 +76,12 @@ function drawStatus(session: Session, info: GetServerInfoResponse, health: Healt
     ...(diagnosis.problems.length === 0 ? [terminal.paint('good', '✓ serving; nothing stops it')] : []),
   ];
   return `${facts}\n\n${findings.join('\n')}`;
+}
+
+function pricesOf({ prices }: GetServerInfoResponse): string | undefined {
+  if (prices === undefined || (prices.rowCount === 0n && prices.catalogue === '')) return undefined;
+  const from = prices.catalogue === '' ? 'no catalogue' : `${prices.catalogue} ${prices.catalogueVersion}`;
+  return `${prices.rowCount} rows, ${from}`;
 }
 
 function databaseOf(info: GetServerInfoResponse): string {

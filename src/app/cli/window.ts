@@ -3,6 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { CalendarUnit, type Window, type WindowSchema } from '../../gen/budgetd/v1/limit_pb.ts';
 import { durationFromMs, durationToMs, parseDurationMs, writeDurationMs } from './duration.ts';
+import { readInstantMs, stampOf } from './instant.ts';
 import { UsageError } from './usage-error.ts';
 
 /** A window as a request states it. */
@@ -20,8 +21,6 @@ const UNIT_WORDS: Readonly<Record<number, string>> = Object.fromEntries(
 );
 
 const FORMS = 'lifetime, hour, day, week or month (with @ZONE), rolling:TIME, or range:START..END';
-const DATE = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/;
-const INSTANT = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,3})?Z$/;
 
 /**
  * Reads `lifetime`, `day`, `week@Europe/Amsterdam`, `rolling:1h`, `rolling:7d`, or `range:2026-03-01..2026-04-01`; a bound
@@ -43,21 +42,14 @@ export function parseWindow(text: string): WindowInit {
 
 function rangeOf(text: string, bounds: string): WindowInit {
   const [start, end, ...more] = bounds.split('..');
-  const startMs = instantMs(start);
-  const endMs = instantMs(end);
+  const startMs = readInstantMs(start);
+  const endMs = readInstantMs(end);
   if (startMs === undefined || endMs === undefined || more.length > 0) {
     throw new UsageError(
       `"${text}" is not a range: write range:2026-03-01..2026-04-01, or with times: 2026-03-01T09:00:00Z`,
     );
   }
-  const stamp = (ms: number) => ({ seconds: BigInt(Math.floor(ms / 1000)), nanos: (ms % 1000) * 1_000_000 });
-  return { kind: { case: 'range', value: { startTime: stamp(startMs), endTime: stamp(endMs) } } };
-}
-
-function instantMs(text: string | undefined): number | undefined {
-  if (text === undefined || !(DATE.test(text) || INSTANT.test(text))) return undefined;
-  const ms = Date.parse(text);
-  return Number.isNaN(ms) || ms < 0 ? undefined : ms;
+  return { kind: { case: 'range', value: { startTime: stampOf(startMs), endTime: stampOf(endMs) } } };
 }
 
 /** A window as it is typed. */

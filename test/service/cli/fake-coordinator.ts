@@ -22,6 +22,7 @@ import {
 import { HealthImplementation, type ServingStatus } from 'grpc-health-check';
 import type { UnaryMethod } from '../../../src/app/cli/connection.ts';
 import { BudgetService } from '../../../src/gen/budgetd/v1/budget_pb.ts';
+import { PriceService } from '../../../src/gen/budgetd/v1/price_pb.ts';
 import { ReservationService } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
 import { ServerInfoService } from '../../../src/gen/budgetd/v1/server_info_pb.ts';
 import {
@@ -95,7 +96,7 @@ export async function startFakeCoordinator(): Promise<FakeCoordinator> {
   const received: Received[] = [];
   const answers = new Map<string, (request: never) => unknown>();
   const health = new HealthImplementation();
-  const services = [ReservationService, BudgetService, ServerInfoService];
+  const services = [ReservationService, BudgetService, PriceService, ServerInfoService];
   for (const service of ['', ...services.map(({ typeName }) => typeName)]) health.setStatus(service, 'SERVING');
   health.addToServer(server);
   for (const service of services) {

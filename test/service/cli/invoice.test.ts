@@ -166,6 +166,7 @@ error: ${path} has 2 problems; nothing was compared
     [['--month', '2026-13'], 'error: "2026-13" is not a month, such as 2026-11'],
     [['--month', '2026-12', '--provider', 'openai'], 'has no line of 2026-12 that bills anything'],
     [['--alias', 'gpt-4o=x'], '"gpt-4o=x" is not provider/model=provider/model'],
+    [['--alias', 'p/a=p/b', '--alias', 'p/a=p/c'], 'p/a is given twice'],
     [['--tree', 'nobody', '--provider', 'openai'], 'error: the journal has no tree nobody'],
     [['--odd'], "error: unknown option '--odd'"],
   ])('%j ends with 1, never as a gap', async (words, message) => {

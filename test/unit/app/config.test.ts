@@ -56,6 +56,16 @@ it.each([
   expect(problemsOf({ [name]: '2d' })).toEqual([`${name}=2d must be a duration such as 5s, ${bound}`]);
 });
 
+it('reads how prices are kept', () => {
+  const days = (count: number) => count * 86_400_000;
+  const defaults = { priceCatalogue: true, priceStaleAfterMs: days(90), outputTokensDefault: 4_096 };
+  expect(loadConfig({})).toMatchObject(defaults);
+  const env = { BUDGETD_PRICE_CATALOGUE: 'off', BUDGETD_PRICE_STALE_AFTER: '720h', BUDGETD_OUTPUT_TOKENS_DEFAULT: '1' };
+  expect(loadConfig(env)).toMatchObject({ priceCatalogue: false, priceStaleAfterMs: days(30), outputTokensDefault: 1 });
+  expect(problemsOf({ BUDGETD_OUTPUT_TOKENS_DEFAULT: '0' })).toHaveLength(1);
+  expect(problemsOf({ BUDGETD_PRICE_STALE_AFTER: '1m' })).toHaveLength(1);
+});
+
 it('reads how requests wait', () => {
   expect(loadConfig({})).toMatchObject({ queueAgeMs: 60_000, queueCountMax: 10_000 });
   const env = { BUDGETD_QUEUE_AGE: '1s', BUDGETD_QUEUE_MAX: '0' };

@@ -162,3 +162,16 @@ describe('keys and bounds', () => {
     expect(driver.balances('t/run-1')).toMatchObject({ held: 50n, available: 0n });
   });
 });
+
+test('a budget that is waited for is not idle', () => {
+  driver.run(driver.make.create('t', { limits: 100 }));
+  driver.run(driver.make.create('t/a', { shape: { closeAfterMs: 1_000 } }));
+  driver.hold('t', 100, { ttlMs: 600_000 });
+  const a = driver.wait('t/a', 50, { waitMs: 600_000 });
+  driver.advance(2_000);
+  driver.run(driver.make.closeIdle('t/a'));
+  expect(driver.told()).toEqual({});
+  granted(driver.run(driver.make.release(a)));
+  driver.run(driver.make.closeIdle('t/a'));
+  expect(driver.state.budgetAt('t/a' as never)?.def.closed).toBe(true);
+});

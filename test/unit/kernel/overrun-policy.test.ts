@@ -89,4 +89,13 @@ describe('a budget that takes no overrun', () => {
     driver.run(driver.make.update('t', { owner: 'ops' }));
     expect(driver.state.budgetAt('t' as never)?.def.overrun).toBe('reject');
   });
+
+  it("of a budget that only watches is nobody else's to reject", () => {
+    const driver = new KernelDriver();
+    driver.run(driver.make.create('t', { limits: 100, enforcement: { mode: 'observe' } }));
+    driver.run(driver.make.create('t/a', { limits: 1_000, overrun: 'reject' }));
+    driver.run(driver.make.settle(driver.hold('t/a', 100), 100));
+    const settled = granted(driver.run(driver.make.settle(driver.hold('t/a', 50), 60)));
+    expect(settled.reservation.figures).toMatchObject({ state: 'SETTLED', settledMicros: 0n, overrunMicros: 60n });
+  });
 });

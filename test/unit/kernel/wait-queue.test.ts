@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { granted, refused } from '../../support/kernel-driver.ts';
 import { QueueDriver } from '../../support/queue-driver.ts';
+import { DAY_MS, per, range, rolling } from '../../support/windows.ts';
 
 let driver: QueueDriver;
 
@@ -88,7 +89,98 @@ describe('waiting for room', () => {
   });
 });
 
+describe('what time alone brings', () => {
+  test('a day that begins is offered though holds of the day before are still there', () => {
+    driver.run(driver.make.create('t', { limits: { daily: per('day', 100) } }));
+    driver.hold('t', 100, { ttlMs: 2 * DAY_MS });
+    // As high as it can rise, so that it is not looked at for that.
+    const b = driver.wait('t', 100, { waitMs: DAY_MS, priority: 'critical' });
+    driver.advance(DAY_MS - (driver.nowMs % DAY_MS));
+    driver.look();
+    expect(driver.told()).toEqual({ [b]: 100 });
+  });
+
+  test('spend that leaves a rolling window is offered beside holds, and as soon as it is enough', () => {
+    driver.run(driver.make.create('t', { limits: { rolling: rolling(10_000, 100) } }));
+    const a = driver.hold('t', 100, { ttlMs: DAY_MS });
+    const b = driver.wait('t', 50);
+    granted(driver.run(driver.make.settle(a, 30, { keepOpen: true })));
+    driver.advance(5_000);
+    granted(driver.run(driver.make.settle(a, 30, { keepOpen: true })));
+    driver.advance(9_000);
+    driver.look();
+    expect(driver.told()).toEqual({});
+    driver.advance(1_999);
+    driver.look();
+    expect(driver.told()).toEqual({});
+    driver.advance(1);
+    driver.look();
+    expect(driver.told()).toEqual({ [b]: 50 });
+  });
+
+  test('one whose range is over leaves', () => {
+    driver.run(driver.make.create('t', { limits: { sale: range(0, driver.nowMs + 5_000, 100) } }));
+    driver.hold('t', 100);
+    const b = driver.wait('t', 50, { waitMs: DAY_MS });
+    expect(driver.state.queueDueMs).toBe(driver.nowMs + 5_000);
+    driver.advance(5_000);
+    driver.look();
+    expect(driver.told()).toEqual({ [b]: 'WINDOW_CLOSED' });
+  });
+
+  test('who has had less by now comes first, though nothing comes back', () => {
+    driver.run(driver.make.create('t', { limits: 1_000 }));
+    for (const path of ['t/a', 't/b']) driver.run(driver.make.create(path, {}));
+    driver.settle(driver.hold('t/a', 200), 200);
+    driver.hold('t/b', 120, { ttlMs: DAY_MS });
+    driver.hold('t', 640, { ttlMs: DAY_MS });
+    const asked = { waitMs: DAY_MS, priority: 'critical' } as const;
+    driver.wait('t/b', 100, asked);
+    const a = driver.wait('t/a', 40, asked);
+    expect(driver.told()).toEqual({});
+    // 200 of half an hour ago are 25, and 120 are held still.
+    driver.advance(1_800_000);
+    driver.run(driver.make.reserve('t', 1));
+    expect(driver.told()).toEqual({ [a]: 40 });
+  });
+});
+
 describe('the order', () => {
+  test('one that uses no tokens is not held back by one before it that waits for them', () => {
+    driver.run(
+      driver.make.create('t', { limits: 100, rates: [{ kind: 'tokens', count: 1, perMs: 60_000, burst: 10 }] }),
+    );
+    granted(driver.run(driver.make.reserve('t', 0, { tokens: 10 })));
+    const a = driver.hold('t', 100);
+    driver.wait('t', 10, { tokens: 10, waitMs: 600_000 });
+    const plain = driver.wait('t', 10);
+    driver.settle(a, 0);
+    expect(driver.told()).toEqual({ [plain]: 10 });
+  });
+
+  test('whoever is found to fit first waits for who comes before it', () => {
+    driver.run(driver.make.create('t', { limits: 40 }));
+    for (const path of ['t/a', 't/b']) driver.run(driver.make.create(path, {}));
+    driver.run(driver.make.create('t/a/x', { limits: 38 }));
+    const held = driver.hold('t/a/x', 13);
+    driver.settle(driver.hold('t/b', 3), 3);
+    driver.wait('t/b', 27);
+    // At t/a/x it is first, and does not fit there as long as something is held.
+    driver.wait('t/b', 38, { also: ['t/a/x'] });
+    const next = driver.wait('t/a/x', 26);
+    driver.run(driver.make.release(held));
+    expect(driver.told()).toEqual({ [next]: 26 });
+  });
+
+  test('a budget that somebody makes while it is waited for is judged as it is', () => {
+    driver.run(driver.make.create('t', { limits: 100, template: driver.make.terms({ limits: 50 }) }));
+    const a = driver.hold('t', 100);
+    const b = driver.wait('t/run-1', 50);
+    driver.run(driver.make.create('t/run-1', { limits: 10 }));
+    expect(driver.told()).toEqual({ [b]: 'EXCEEDS_LIMIT' });
+    driver.settle(a, 0);
+  });
+
   test('the urgent first, then the child that has had least for its weight, then first come', () => {
     driver.run(driver.make.create('t', { limits: 100 }));
     driver.run(driver.make.create('t/hog', {}));

@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Refusal } from '../../../src/kernel/refusal.ts';
 import type { PriceCatalogue } from '../../../src/lane/catalogue-import.ts';
-import { hashedRow } from '../../../src/lane/price-codec.ts';
 import type { PriceKeeper } from '../../../src/lane/price-keeper.ts';
+import { hashedRow } from '../../../src/lane/price-records.ts';
 import type { PriceSnapshot } from '../../../src/lane/prices.ts';
 import type { PriceRow } from '../../../src/pricing/price-row.ts';
 import { createMemoryStore, type MemoryStore } from '../../../src/store/memory-store.ts';

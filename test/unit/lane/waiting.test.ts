@@ -1,11 +1,15 @@
 // Callers that wait: told once it is committed and not before, noticed when they go, and never left without an answer.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Answer } from '../../../src/kernel/answer.ts';
+import type { Command } from '../../../src/kernel/command.ts';
 import type { Entry } from '../../../src/kernel/entry.ts';
+import { leaveQueueCommand } from '../../../src/lane/leave-queue-command.ts';
 import type { AppendResult } from '../../../src/store/port.ts';
+import { Commands } from '../../support/commands.ts';
 import { granted, refused } from '../../support/kernel-driver.ts';
 import { held, LaneWorld } from '../../support/lane-world.ts';
 import { settle } from '../../support/manual-time.ts';
+import { per } from '../../support/windows.ts';
 
 let world: LaneWorld;
 let keyCount = 0;
@@ -25,7 +29,7 @@ class Caller {
   readonly answering: Promise<Answer>;
   answer: Answer | undefined;
 
-  constructor(max: number, options: { readonly key?: string; readonly waitMs?: number } = {}) {
+  constructor(max: number, options: { readonly key?: string; readonly waitMs?: number; readonly ttlMs?: number } = {}) {
     keyCount += 1;
     this.command = world.make.reserve('t', max, { waitMs: 60_000, key: `k${keyCount}`, ...options });
     this.answering = this.#ask();
@@ -184,6 +188,56 @@ describe('a caller that goes', () => {
     expect(await typesWritten()).toEqual(['Granted', 'Released']);
   });
 
+  test('whose grant has left memory by then has it taken back all the same', async () => {
+    const id = await hold(50);
+    await world.project();
+    world.lane.cache.peek('t' as never)?.state.evictReservation(id as never);
+    await world.lane.submit(leaveQueueCommand('t' as never, id as never));
+    expect(await typesWritten()).toEqual(['Granted', 'Released']);
+  });
+
+  test('while the store is away leaves the queue when it is back', async () => {
+    await hold(60);
+    const gone = await waiting(100);
+    const behind = await waiting(40);
+    world.memory.faults.isDown = true;
+    gone.gone.abort();
+    await world.time.elapse(10_000);
+    expect(refused(behind.answer as Answer).reason).toBe('STORE_UNAVAILABLE');
+    world.memory.faults.isDown = false;
+    await world.time.elapse(200);
+    const again = behind.again();
+    await settle();
+    await elapse(1_000);
+    await elapse(1_000);
+    expect(granted(await again).reservation.figures.grantedMicros).toBe(40n);
+  });
+
+  test('in another tree, while the store is away, leaves the queue there too', async () => {
+    const elsewhere = new Commands('u');
+    await world.lane.submit(elsewhere.create('u', { limits: 100 }));
+    await world.lane.submit(elsewhere.reserve('u', 60));
+    const [big, small] = [100, 40].map((max) => elsewhere.reserve('u', max, { waitMs: 600_000, key: `${max}` }));
+    const told: Promise<Answer>[] = [];
+    for (const command of [big, small]) {
+      told.push(world.lane.submit(command as Command));
+      await settle();
+    }
+    await elapse(11_000);
+    world.memory.faults.isDown = true;
+    const failed = world.lane.submit(world.make.getBudget('t'));
+    await world.time.elapse(10_000);
+    expect((await Promise.all([failed, ...told])).map((answer) => refused(answer).reason)).toEqual(
+      Array(3).fill('STORE_UNAVAILABLE'),
+    );
+    world.memory.faults.isDown = false;
+    await world.time.elapse(200);
+    const again = world.lane.submit(elsewhere.again(small as Command));
+    await settle();
+    await elapse(10_000);
+    expect(granted(await again).reservation.figures.grantedMicros).toBe(40n);
+  });
+
   test('while it is put into the queue leaves it', async () => {
     await hold(100);
     const append = held<AppendResult>();
@@ -218,6 +272,21 @@ describe('an append that fails', () => {
     expect(callers[1]?.answer).toBeUndefined();
     await release(granted(callers[0]?.answer as Answer).reservation.id);
     expect(granted(await (callers[1] as Caller).answering).reservation.figures.grantedMicros).toBe(80n);
+  });
+
+  test('for a key that is known loses nobody who was to wait', async () => {
+    const known = world.make.reserve('t', 0, { key: 'known' });
+    await world.lane.submit(known);
+    const id = await hold(100);
+    const caller = await waiting(50);
+    await world.project();
+    world.lane.cache.peek('t' as never)?.state.evictRemembered(0);
+    const both = [world.lane.submit(world.make.again(known)), caller.again()];
+    await settle();
+    await release(id);
+    const [repeat, again] = (await Promise.all(both)).map(granted);
+    expect(repeat).toMatchObject({ replayed: true });
+    expect(again?.reservation.figures.grantedMicros).toBe(50n);
   });
 
   test('for want of the store has everybody told, and their places are kept', async () => {
@@ -294,4 +363,19 @@ test('a projected queue comes back from the store', async () => {
   await world.project();
   world.lane.reset();
   expect(granted(await caller.again())).toMatchObject({ replayed: true });
+});
+
+test('one that waits leaves at once though a window of its budget was never used', async () => {
+  const { make, lane } = world;
+  await lane.submit(make.create('t/a', { limits: { hourly: per('hour', 100) } }));
+  await hold(100);
+  const command = make.reserve('t/a', 10, { waitMs: 600_000, key: 'hourly' });
+  const answering = lane.submit(command);
+  await settle();
+  const released = lane.submit(make.release(command.id));
+  await settle();
+  await settle();
+  expect(world.loads.length).toBeLessThan(2);
+  expect(refused(await answering).reason).toBe('RESERVATION_RELEASED');
+  expect(granted(await released).reservation.figures.state).toBe('RELEASED');
 });

@@ -295,6 +295,25 @@ describe('a second import', () => {
     });
   });
 
+  it('says a name once more that went to another model and comes back', () => {
+    const named = (owner: string) =>
+      ['m', 'o'].map((id) => ({
+        id,
+        prices: { input_mtok: 1 },
+        match: { or: [{ equals: id }, ...(id === owner ? [{ equals: 'n' }] : [])] },
+      }));
+    const nameIn = (owner: string, at: number, before: PriceBookParts['aliases']) =>
+      importOf([provider('openai', named(owner))], {
+        importedMs: START_MS + at,
+        known: { ...NOTHING, aliases: before },
+      }).aliases;
+    const one = nameIn('m', 0, []);
+    const two = [...one, ...nameIn('o', 1, one)];
+    const three = [...two, ...nameIn('m', 2, two)];
+    expect(three.map(({ model }) => model)).toEqual(['m', 'o', 'm']);
+    expect(nameIn('m', 3, three)).toEqual([]);
+  });
+
   it('adds what changed, and changes nothing of what was', () => {
     const changed = { input_mtok: { base: 1, tiers: [{ start: 200_000, price: 3 }] } };
     const { rows: added, retirements } = importOf(listed(changed), later);

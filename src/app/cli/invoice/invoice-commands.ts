@@ -179,6 +179,9 @@ function addAlias(text: string, before: readonly InvoiceAlias[] = []): readonly 
   if (!isProviderId(provider) || !isProviderId(targetProvider)) {
     throw new UsageError(`"${text}" is not provider/model=provider/model`);
   }
+  if (before.some((alias) => alias.provider === provider && alias.model === model)) {
+    throw new UsageError(`${provider}/${model} is given twice`);
+  }
   return [...before, { provider, model, target: { provider: targetProvider, model: targetModel } }];
 }
 

@@ -9,7 +9,7 @@ import {
   hashedUnitRow,
   NO_PRICE_RECORDS,
   priceHash,
-} from '../../../src/lane/price-codec.ts';
+} from '../../../src/lane/price-records.ts';
 
 describe('a record is refused', () => {
   const stored = encodePrices({

@@ -8,7 +8,7 @@ import {
   hashedUnitRow,
   type PriceRecords,
   priceHash,
-} from '../../src/lane/price-codec.ts';
+} from '../../src/lane/price-records.ts';
 import { RATE_MAX, RATE_MIN } from '../../src/pricing/price-row.ts';
 import { UNIT_PART_MAX } from '../../src/pricing/unit-row.ts';
 

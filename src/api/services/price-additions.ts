@@ -1,0 +1,103 @@
+// The methods of PriceService that add to the book. Each is idempotent by what it adds, and judged in the order of every call: fields,
+// permission, then what is in the book.
+import type { PriceService } from '../../gen/budgetd/v1/price_pb.ts';
+import type { FieldProblem } from '../../kernel/refusal.ts';
+import type { Coordinator } from '../../lane/coordinator.ts';
+import { aliasAddition, retirementAddition, rowAddition, unitRowAddition } from '../../lane/price-additions.ts';
+import type { PriceChange, PriceSnapshot } from '../../lane/prices.ts';
+import type { PriceAlias } from '../../pricing/price-book.ts';
+import { type ApiRefusal, invalidFields, isRefusal } from '../api-refusal.ts';
+import type { Actor } from '../auth/actor.ts';
+import { judgePrices } from '../auth/permissions.ts';
+import { priceAliasMessage, priceRowMessage, unitPriceMessage } from '../encode/price-book-message.ts';
+import {
+  type Addition,
+  checkPriceAlias,
+  checkPriceRow,
+  checkRetirement,
+  checkUnitPrice,
+} from '../validate/price-additions.ts';
+import type { Problems } from '../validate/problems.ts';
+import type { UnaryHandlers } from './handler.ts';
+
+type Handlers = Pick<UnaryHandlers<typeof PriceService>, 'addPrice' | 'addPriceAlias' | 'addUnitPrice' | 'retirePrice'>;
+
+/** Their handlers. */
+export function createPriceAdditions({ prices, nowMs }: Pick<Coordinator, 'prices' | 'nowMs'>): Handlers {
+  /** Fields first, then permission; the fields once more by the very time that the addition has. */
+  const add = async <M, C, T>(
+    actor: Actor,
+    [field, stated]: readonly [string, M | undefined],
+    check: (problems: Problems, stated: M, addition: Addition) => C,
+    make: (now: PriceSnapshot, checked: C) => PriceChange<T> | ApiRefusal,
+  ): Promise<T | ApiRefusal> => {
+    const checked = (at: number): C | ApiRefusal => {
+      const problems: Problems = [];
+      if (stated === undefined) return invalidFields([{ field, description: 'is required' }]);
+      const value = check(problems, stated, { actor: actor.name, nowMs: at });
+      return problems.length > 0 ? invalidFields(problems) : value;
+    };
+    const early = checked(nowMs());
+    if (isRefused(early)) return early;
+    const forbidden = judgePrices(actor);
+    if (forbidden !== undefined) return forbidden;
+    return prices.change((now, at) => {
+      const value = checked(at);
+      return isRefused(value) ? value : make(now, value);
+    });
+  };
+  return {
+    addPrice: async ({ row: stated }, { actor }) => {
+      const row = await add(actor, ['row', stated], checkPriceRow, (now, checked) => {
+        const { added, answer } = rowAddition(now, checked, stated?.effectiveFromTime === undefined);
+        return { added, answer: priceRowMessage(answer, now.ends.get(answer.hash)) };
+      });
+      return isRefusal(row) ? row : { $typeName: 'budgetd.v1.AddPriceResponse', row };
+    },
+    addPriceAlias: async ({ alias: stated }, { actor }) => {
+      const alias = await add(actor, ['alias', stated], checkPriceAlias, (now, checked) => {
+        const unfit = aliasProblem(now, checked);
+        if (unfit !== undefined) return invalidFields([unfit]);
+        const { added, answer } = aliasAddition(now, checked);
+        return { added, answer: priceAliasMessage(answer) };
+      });
+      return isRefusal(alias) ? alias : { $typeName: 'budgetd.v1.AddPriceAliasResponse', alias };
+    },
+    addUnitPrice: async ({ unitPrice: stated }, { actor }) => {
+      const unitPrice = await add(actor, ['unit_price', stated], checkUnitPrice, (now, checked) => {
+        const { added, answer } = unitRowAddition(now, checked, stated?.effectiveFromTime === undefined);
+        return { added, answer: unitPriceMessage(answer) };
+      });
+      return isRefusal(unitPrice) ? unitPrice : { $typeName: 'budgetd.v1.AddUnitPriceResponse', unitPrice };
+    },
+    retirePrice: async (request, { actor }) => {
+      const row = await add(actor, ['', request], checkRetirement, (now, end) => {
+        const named = now.book.row(request.rowHash);
+        if (named === undefined) return invalidFields([{ field: 'row_hash', description: 'is of no row in the book' }]);
+        const { added, answer } = retirementAddition(now, named, end);
+        return { added, answer: priceRowMessage(answer.row, answer.end) };
+      });
+      return isRefusal(row) ? row : { $typeName: 'budgetd.v1.RetirePriceResponse', row };
+    },
+  };
+}
+
+// What a check makes may be of any type, so that isRefusal would not narrow it.
+function isRefused(value: unknown): value is ApiRefusal {
+  return typeof value === 'object' && value !== null && isRefusal(value);
+}
+
+function aliasProblem({ book }: PriceSnapshot, alias: PriceAlias): FieldProblem | undefined {
+  const { provider, model, targetProvider = provider, form } = alias;
+  const target = book.resolve(targetProvider, model);
+  if (target === undefined) return { field: 'alias.model', description: 'has no rows in the book' };
+  if (target.provider !== targetProvider || target.model !== model) {
+    const description = `is itself another name, of ${target.provider}/${target.model}`;
+    return { field: 'alias.model', description };
+  }
+  const own = form === 'exact' ? book.resolve(provider, alias.alias) : undefined;
+  const hasRows = own?.provider === provider && own.model === alias.alias;
+  return hasRows
+    ? { field: 'alias.alias', description: 'has rows of its own, which would count all the same' }
+    : undefined;
+}

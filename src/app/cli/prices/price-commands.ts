@@ -1,0 +1,300 @@
+// `prices`: what models cost, as the service has it, and how an operator corrects it. Nothing here needs a key: the same again adds
+// nothing.
+import { create } from '@bufbuild/protobuf';
+import { type Command, Option } from 'commander';
+import {
+  AddPriceAliasResponseSchema,
+  AddPriceResponseSchema,
+  AddUnitPriceResponseSchema,
+  GetCatalogueResponseSchema,
+  ListPriceAliasesResponseSchema,
+  ListPricesResponseSchema,
+  ListUnitPricesResponseSchema,
+  type PriceAlias,
+  PriceAliasForm,
+  type PriceRow,
+  PriceService,
+  RetirePriceResponseSchema,
+  type UnitPrice,
+} from '../../../gen/budgetd/v1/price_pb.ts';
+import { ServerInfoService } from '../../../gen/budgetd/v1/server_info_pb.ts';
+import { type Amount, parseAmount } from '../amount.ts';
+import { parseModelName } from '../call-options.ts';
+import { parseInstant } from '../instant.ts';
+import { rowsMaxOption, withExample } from '../options.ts';
+import { type Listing, readPages } from '../pages.ts';
+import { type CommandContext, type Session, withSession } from '../session.ts';
+import { UsageError } from '../usage-error.ts';
+import { drawAliases, drawCatalogue, drawRow, drawRows, drawUnits } from './draw-prices.ts';
+import { addRowOptions, parseUsd, type RowOptions, rowOf } from './row-options.ts';
+
+const {
+  addPrice,
+  addPriceAlias,
+  addUnitPrice,
+  getCatalogue,
+  listPriceAliases,
+  listPrices,
+  listUnitPrices,
+  retirePrice,
+} = PriceService.method;
+
+const ROWS_MAX = 5_000;
+const HASH_LENGTH = 43;
+
+const FORMS = {
+  exact: PriceAliasForm.EXACT,
+  dated: PriceAliasForm.DATED,
+  dated_compact: PriceAliasForm.DATED_COMPACT,
+} as const;
+
+type Instant = ReturnType<typeof parseInstant>;
+
+interface ListOptions {
+  readonly at?: Instant;
+  readonly all?: boolean;
+  readonly maxRows: number;
+}
+
+/** Adds `prices` with its commands to the program. */
+export function addPriceCommands(program: Command, context: CommandContext): void {
+  const prices = program.command('prices').description('what models cost: the price book, and how to correct it');
+  addList(prices, context);
+  addAdd(prices, context);
+  addAlias(prices, context);
+  addUnit(prices, context);
+  addRetire(prices, context);
+  addCatalogue(prices, context);
+  withExample(
+    prices,
+    'prices openai/gpt-4o',
+    'prices add openai/gpt-4o --input 2.25 --output 9 --source "contract 4711"',
+    'prices alias azure/our-chat openai/gpt-4o',
+    'prices unit INR --per-usd 84.1234 --source "central bank"',
+    'prices catalogue',
+  );
+}
+
+function addList(prices: Command, context: CommandContext): void {
+  const command = prices
+    .command('list [model]', { isDefault: true })
+    .description('rows that count now, of a provider, of provider/model, or all')
+    .addOption(new Option('--at <time>', 'those that count then').argParser(parseInstant))
+    .option('--all', 'all rows that there ever were')
+    .addOption(rowsMaxOption(ROWS_MAX))
+    .action((name: string | undefined, options: ListOptions) =>
+      withSession(context, command, (session) => list(session, name ?? '', options)),
+    );
+  withExample(command, 'prices list openai', 'prices list openai/gpt-4o --all', 'prices list --at 2026-12-01');
+  const aliases = prices
+    .command('aliases [provider]')
+    .description('other names of models')
+    .addOption(rowsMaxOption(ROWS_MAX))
+    .action((provider: string | undefined, { maxRows }: ListOptions) =>
+      withSession(context, aliases, async (session) => {
+        const listing = await readPages<PriceAlias>(maxRows, '', async (pageSize, pageToken) => {
+          const request = { provider: provider ?? '', pageSize, pageToken };
+          const page = await session.connection.call(listPriceAliases, request);
+          return { rows: page.aliases, nextPageToken: page.nextPageToken };
+        });
+        const reply = { aliases: [...listing.rows], nextPageToken: listing.nextPageToken };
+        session.show(ListPriceAliasesResponseSchema, create(ListPriceAliasesResponseSchema, reply), () =>
+          listing.rows.length === 0 ? 'No other names.' : drawAliases(listing.rows, session.terminal),
+        );
+        warnOfMore(session, listing);
+      }),
+    );
+  withExample(aliases, 'prices aliases azure');
+  const units = prices
+    .command('units')
+    .description('what units are worth in USD')
+    .addOption(rowsMaxOption(ROWS_MAX))
+    .action(({ maxRows }: ListOptions) =>
+      withSession(context, units, async (session) => {
+        const listing = await readPages<UnitPrice>(maxRows, '', async (pageSize, pageToken) => {
+          const page = await session.connection.call(listUnitPrices, { pageSize, pageToken });
+          return { rows: page.unitPrices, nextPageToken: page.nextPageToken };
+        });
+        const reply = { unitPrices: [...listing.rows], nextPageToken: listing.nextPageToken };
+        session.show(ListUnitPricesResponseSchema, create(ListUnitPricesResponseSchema, reply), () =>
+          listing.rows.length === 0
+            ? 'No units: only trees in USD have prices. Say what one is worth: budgetctl prices unit INR --per-usd 84.1234'
+            : drawUnits(listing.rows, session.terminal),
+        );
+        warnOfMore(session, listing);
+      }),
+    );
+  withExample(units, 'prices units');
+}
+
+async function list(session: Session, name: string, { at, all, maxRows }: ListOptions): Promise<void> {
+  if (at !== undefined && all === true) throw new UsageError('--at and --all: one of them');
+  const { provider, model = '' } = name.includes('/') ? parseModelName(name) : { provider: name };
+  const atTime = all === true ? undefined : (at ?? (await timeOf(session)));
+  const listing = await readRows(session, { provider: provider ?? '', model, ...(atTime && { atTime }) }, maxRows);
+  const reply = create(ListPricesResponseSchema, { rows: [...listing.rows], nextPageToken: listing.nextPageToken });
+  session.show(ListPricesResponseSchema, reply, () => {
+    const [only, ...more] = listing.rows;
+    if (only === undefined) return `No price${name === '' ? 's' : ` for ${name}`}. Add one: budgetctl prices add`;
+    return more.length === 0 ? drawRow(only, session.terminal) : drawRows(listing.rows, session.terminal);
+  });
+  warnOfMore(session, listing);
+}
+
+// What counts is judged by the coordinator's clock.
+async function timeOf(session: Session): Promise<Instant | undefined> {
+  const { time } = await session.connection.call(ServerInfoService.method.getServerInfo, {});
+  return time === undefined ? undefined : { seconds: time.seconds, nanos: time.nanos };
+}
+
+function readRows(
+  session: Session,
+  filter: { readonly provider: string; readonly model: string; readonly atTime?: Instant },
+  rowsMax: number,
+): Promise<Listing<PriceRow>> {
+  return readPages(rowsMax, '', async (pageSize, pageToken) => {
+    const { rows, nextPageToken } = await session.connection.call(listPrices, { ...filter, pageSize, pageToken });
+    return { rows, nextPageToken };
+  });
+}
+
+function warnOfMore(session: Session, { rows, nextPageToken }: Listing<unknown>): void {
+  if (nextPageToken === '') return;
+  const text = `There are more than the ${rows.length} shown: name a provider or a model, or raise --max-rows.`;
+  session.terminal.err(session.terminal.paint('warning', text));
+}
+
+function addAdd(prices: Command, context: CommandContext): void {
+  const command = prices
+    .command('add <provider/model>')
+    .description("add a price; it counts instead of the catalogue's, and of the operator's before it");
+  addRowOptions(command).action((name: string, options: RowOptions) =>
+    withSession(context, command, async (session) => {
+      const { provider = '', model = '' } = parseModelName(name);
+      const reply = await session.connection.call(addPrice, { row: rowOf({ provider, model }, options) });
+      const { row } = reply;
+      if (row === undefined) throw new TypeError('the service answered without a row');
+      session.show(AddPriceResponseSchema, reply, () => drawRow(row, session.terminal));
+    }),
+  );
+  withExample(
+    command,
+    'prices add openai/gpt-4o --input 2.25 --output 9 --cache-read 1.125 --source "contract 4711"',
+    'prices add google/gemini-2.5-pro --above 200000 --input 2.5 --output 15 --source "price list of 2026-12"',
+    'prices add deepseek/deepseek-chat --band 16:30..00:30 --input 0.135 --output 0.55 --source "night rate"',
+    'prices add local/llama --free --source "our own machines"',
+  );
+}
+
+function addAlias(prices: Command, context: CommandContext): void {
+  const command = prices
+    .command('alias <provider/name> <provider/model>')
+    .description('let a name stand for a model that has a price')
+    .addOption(
+      new Option('--form <form>', 'whether a date may follow the name: dated -2026-09-01, dated_compact -20260901')
+        .choices(Object.keys(FORMS))
+        .default('exact'),
+    )
+    .action((name: string, target: string, { form }: { readonly form: keyof typeof FORMS }) =>
+      withSession(context, command, async (session) => {
+        const { provider = '', model: alias = '' } = parseModelName(name);
+        const { provider: targetProvider = '', model = '' } = parseModelName(target);
+        const request = { alias: { provider, alias, form: FORMS[form], model, targetProvider } };
+        const reply = await session.connection.call(addPriceAlias, request);
+        session.show(AddPriceAliasResponseSchema, reply, () =>
+          drawAliases(reply.alias === undefined ? [] : [reply.alias], session.terminal),
+        );
+      }),
+    );
+  withExample(
+    command,
+    'prices alias azure/our-chat openai/gpt-4o',
+    'prices alias anthropic/claude-haiku anthropic/claude-haiku-4-5 --form dated_compact',
+  );
+}
+
+function addUnit(prices: Command, context: CommandContext): void {
+  const command = prices
+    .command('unit <unit>')
+    .description('say what a unit is worth, so that trees that count in it have prices')
+    .addOption(new Option('--per-usd <amount>', 'so much of it is one USD').argParser(parseAmount))
+    .addOption(new Option('--usd <amount>', 'one of it is so many USD').argParser(parseUsd))
+    .addOption(new Option('--from <time>', 'when it begins to count (default: now)').argParser(parseInstant))
+    .requiredOption('--source <text>', 'where it was read')
+    .action((unit: string, options: UnitOptions) =>
+      withSession(context, command, async (session) => {
+        const unitPrice = { unit, ...worthOf(options), source: options.source };
+        const from = options.from === undefined ? {} : { effectiveFromTime: options.from };
+        const reply = await session.connection.call(addUnitPrice, { unitPrice: { ...unitPrice, ...from } });
+        session.show(AddUnitPriceResponseSchema, reply, () =>
+          drawUnits(reply.unitPrice === undefined ? [] : [reply.unitPrice], session.terminal),
+        );
+      }),
+    );
+  withExample(
+    command,
+    'prices unit INR --per-usd 84.1234 --source "central bank, 2026-11-30"',
+    'prices unit credits --usd 0.01 --source "our price list"',
+  );
+}
+
+interface UnitOptions {
+  readonly perUsd?: Amount;
+  readonly usd?: Amount;
+  readonly from?: Instant;
+  readonly source: string;
+}
+
+const ONE_MICROS = 1_000_000n;
+
+function worthOf({ perUsd, usd }: UnitOptions): { readonly unitMicros: bigint; readonly usdMicros: bigint } {
+  if (perUsd !== undefined && usd === undefined) return { unitMicros: perUsd.micros, usdMicros: ONE_MICROS };
+  if (usd !== undefined && perUsd === undefined) return { unitMicros: ONE_MICROS, usdMicros: usd.micros };
+  throw new UsageError('say what it is worth: --per-usd 84.1234, or --usd 0.01');
+}
+
+function addRetire(prices: Command, context: CommandContext): void {
+  const command = prices
+    .command('retire <row>')
+    .description('end a row; reservations that were priced by it keep it')
+    .addOption(new Option('--from <time>', 'when it ends (default: now)').argParser(parseInstant))
+    .action((typed: string, { from }: { readonly from?: Instant }) =>
+      withSession(context, command, async (session) => {
+        const rowHash = await wholeHash(session, typed);
+        const reply = await session.connection.call(retirePrice, { rowHash, ...(from && { fromTime: from }) });
+        const { row } = reply;
+        if (row === undefined) throw new TypeError('the service answered without a row');
+        session.show(RetirePriceResponseSchema, reply, () => drawRow(row, session.terminal));
+      }),
+    );
+  withExample(command, 'prices retire 3q2-7wAABBcc', 'prices retire 3q2-7wAABBcc --from 2027-01-01');
+}
+
+// Lists show the beginning of a hash.
+async function wholeHash(session: Session, typed: string): Promise<string> {
+  if (typed.length >= HASH_LENGTH) return typed;
+  const { rows } = await readRows(session, { provider: '', model: '' }, Number.MAX_SAFE_INTEGER);
+  const found = rows.filter(({ rowHash }) => rowHash.startsWith(typed));
+  const [only, ...more] = found;
+  if (only === undefined) throw new UsageError(`no row begins with ${typed} (see budgetctl prices list --all)`);
+  if (more.length > 0) throw new UsageError(`${found.length} rows begin with ${typed}: give more of it`);
+  return only.rowHash;
+}
+
+function addCatalogue(prices: Command, context: CommandContext): void {
+  const command = prices
+    .command('catalogue [provider]')
+    .description('which catalogue the prices come from, how old it is, and what of it was left out')
+    .action((provider: string | undefined) =>
+      withSession(context, command, async (session) => {
+        // Without a provider the counts are enough for people: the list has hundreds.
+        const pageSize = provider === undefined ? 1 : 1_000;
+        const reply = await session.connection.call(getCatalogue, { provider: provider ?? '', pageSize });
+        session.show(GetCatalogueResponseSchema, reply, () => {
+          const { status, leftOutCounts, leftOut } = reply;
+          return drawCatalogue(status, leftOutCounts, provider === undefined ? [] : leftOut, session.terminal);
+        });
+      }),
+    );
+  withExample(command, 'prices catalogue', 'prices catalogue openai');
+}

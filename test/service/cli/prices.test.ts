@@ -1,0 +1,224 @@
+// `prices` and `quote` against the real PriceService: what is typed is in the book, and what comes back is what people read.
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startApiServers } from '../../support/api-servers.ts';
+import { type Result, runCli } from './run-cli.ts';
+
+let servers: Awaited<ReturnType<typeof startApiServers>>;
+let folder: string;
+
+beforeEach(async () => {
+  servers = await startApiServers();
+  folder = await mkdtemp(join(tmpdir(), 'budgetd-prices-'));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+  await servers.stop();
+});
+
+const run = (...words: readonly string[]): Promise<Result> =>
+  runCli({ address: `127.0.0.1:${servers.grpc.port}` }, words);
+
+async function good(...words: readonly string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await run(...words);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  return stdout;
+}
+
+const GPT = ['prices', 'add', 'openai/gpt-4o', '--input', '2.5', '--output', '10 USD', '--source', 'contract 4711'];
+
+function rows() {
+  const read = servers.coordinator.prices.read();
+  if ('kind' in read) throw new TypeError('refused');
+  return read.book.rows;
+}
+
+describe('prices add', () => {
+  it('adds what is typed, once, and shows it', async () => {
+    const more = ['--cache-read', '1.25', '--cache-write-5m', '3', '--cache-write-1h', '5', '--audio-input', '40'];
+    const audio = [
+      '--audio-cache-read',
+      '2.5',
+      '--audio-output',
+      '80',
+      '--request-fee',
+      '0.001',
+      '--web-search-fee',
+      '0.01',
+    ];
+    const shown = await good(...GPT, ...more, ...audio, '--file-search-fee', '0.0025', '--band', '16:30..00:30');
+    expect(rows()).toMatchObject([
+      {
+        provider: 'openai',
+        model: 'gpt-4o',
+        rates: {
+          input: 2_500_000n,
+          output: 10_000_000n,
+          cacheRead: 1_250_000n,
+          cacheWrite5m: 3_000_000n,
+          cacheWrite1h: 5_000_000n,
+          audioInput: 40_000_000n,
+          audioCacheRead: 2_500_000n,
+          audioOutput: 80_000_000n,
+        },
+        fees: { request: 1_000n, webSearch: 10_000n, fileSearch: 2_500n },
+        band: { startMs: 59_400_000, endMs: 1_800_000 },
+        source: 'contract 4711',
+      },
+    ]);
+    for (const line of [
+      'input           2.5 USD per million tokens',
+      'web search      0.01 USD each',
+      'band            16:30..00:30 UTC',
+    ]) {
+      expect(shown).toContain(`${line}\n`);
+    }
+    expect(await good(...GPT)).toBe(await good(...GPT));
+    expect(rows()).toHaveLength(2);
+  });
+
+  it.each([
+    [['--free'], 'free', undefined],
+    [
+      ['--seat', '--above', '200000', '--from', '2027-01-01', '--until', '2027-02-01T00:00:00Z'],
+      'seat',
+      1_798_761_600_000,
+    ],
+  ])('takes %s', async (words, mark, fromMs) => {
+    expect(await good('prices', 'add', 'local/llama/8b', '--source', 'own machines', ...words)).toContain(
+      `mark    ${mark}`,
+    );
+    const [row] = rows();
+    expect(row).toMatchObject({ provider: 'local', model: 'llama/8b', mark, rates: { input: 0n, output: 0n } });
+    if (fromMs !== undefined) expect(row).toMatchObject({ effectiveFromMs: fromMs, aboveInputTokens: 200_000 });
+  });
+
+  it.each([
+    [['prices', 'add', 'gpt-4o', '--input', '1', '--source', 's'], 'not provider/model'],
+    [['prices', 'add', 'openai/gpt-4o', '--source', 's'], 'say what input costs'],
+    [['prices', 'add', 'openai/gpt-4o', '--input', '1'], '--source'],
+    [[...GPT, '--cache-read', '1 EUR'], 'prices are in USD'],
+    [[...GPT, '--free', '--seat'], 'one of them'],
+    [[...GPT, '--band', '7..9'], 'hh:mm..hh:mm'],
+    [[...GPT, '--from', 'tomorrow'], 'is not a time'],
+    [['prices', 'unit', 'INR', '--source', 's'], 'say what it is worth'],
+    [['prices', 'unit', 'INR', '--source', 's', '--usd', '1', '--per-usd', '1'], 'say what it is worth'],
+    [['prices', 'list', '--all', '--at', '2026-01-01'], 'one of them'],
+    [['prices', 'retire', 'ghost'], 'no row begins with ghost'],
+    [['quote'], 'give a call'],
+    [['quote', '--model', 'openai/gpt-4o'], '--bytes or --input-tokens'],
+  ])('refuses %j', async (words, text) => {
+    const { exitCode, stderr } = await run(...words);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(text);
+    expect(rows()).toEqual([]);
+  });
+
+  it('tells what the service finds wrong', async () => {
+    const { exitCode, stderr } = await run('prices', 'add', 'OpenAI/gpt-4o', '--input', '0', '--source', 's');
+    expect(exitCode).not.toBe(0);
+    expect(stderr).toContain('row.provider');
+    expect(stderr).toContain('row.mark');
+  });
+});
+
+it('prices lists what counts, all that there was, and one row whole', async () => {
+  expect(await good('prices')).toContain('No prices. Add one: budgetctl prices add');
+  await good(...GPT, '--cache-read', '1.25');
+  await good('prices', 'add', 'openai/gpt-4o', '--input', '3', '--source', 'new', '--from', '2020-01-01');
+  await good(
+    'prices',
+    'add',
+    'openai/gpt-4o',
+    '--above',
+    '128000',
+    '--input',
+    '5',
+    '--output',
+    '20',
+    '--source',
+    'long',
+  );
+  await good('prices', 'add', 'local/llama', '--free', '--source', 'own');
+  const [listed, ...more] = (await good('prices')).split('\n\n');
+  expect(more).toEqual(['USD per million tokens\n']);
+  const lines = (listed ?? '').split('\n').slice(2);
+  expect(lines.map((line) => line.replace(/ +/g, ' ').split(' 2026-')[0])).toEqual([
+    'local/llama 0 0 free',
+    'openai/gpt-4o 2.5 10 1.25',
+    'openai/gpt-4o 128000 5 20',
+  ]);
+  expect((await good('prices', 'list', 'openai/gpt-4o', '--all')).split('\n')).toHaveLength(8);
+  expect(await good('prices', 'list', 'openai', '--at', '2021-01-01')).toContain('input   3 USD per million tokens\n');
+  expect(await good('prices', 'list', 'anthropic')).toContain('No price for anthropic.');
+  expect(JSON.parse(await good('prices', 'local/llama', '--json'))).toMatchObject({
+    rows: [{ mark: 'PRICE_MARK_FREE' }],
+  });
+  const { stderr } = await run('prices', '--max-rows', '1');
+  expect(stderr).toContain('There are more than the 1 shown');
+});
+
+it('prices retire ends a row by the beginning of its hash', async () => {
+  await good(...GPT);
+  const [row] = rows();
+  const shown = await good('prices', 'retire', row?.hash.slice(0, 12) ?? '', '--from', '2027-01-01');
+  expect(shown).toContain('retired  2027-01-01 00:00:00Z by anonymous\n');
+  expect(servers.coordinator.prices.status().retirementCount).toBe(1);
+});
+
+it('prices alias, unit and their lists', async () => {
+  await good(...GPT);
+  expect(await good('prices', 'aliases')).toContain('No other names.');
+  expect(await good('prices', 'alias', 'azure/chat', 'openai/gpt-4o', '--form', 'dated')).toContain(
+    'azure/chat-YYYY-MM-DD  openai/gpt-4o',
+  );
+  expect(await good('prices', 'aliases', 'azure')).toContain('azure/chat-YYYY-MM-DD');
+  expect(await good('prices', 'units')).toContain('only trees in USD have prices');
+  expect(await good('prices', 'unit', 'INR', '--per-usd', '84.1234', '--source', 'bank')).toContain(
+    '84.1234 INR = 1 USD',
+  );
+  expect(await good('prices', 'unit', 'credits', '--usd', '0.01', '--source', 'own')).toContain('1 credits = 0.01 USD');
+  expect(await good('prices', 'units')).toMatch(/INR.*\n.*credits/);
+});
+
+it('prices catalogue and status say how the book stands', async () => {
+  const unpriced = { provider: 'openai', model: 'gpt-9' };
+  servers.coordinator.prices.noteRefusal({
+    kind: 'refusal',
+    reason: 'PRICE_UNKNOWN',
+    message: '',
+    budget: 'acme',
+    unpriced,
+  });
+  await good(...GPT);
+  const shown = await good('prices', 'catalogue');
+  expect(shown).toContain('catalogue    none was imported\n');
+  expect(shown).toContain('rows         1, 0 retired\n');
+  expect(shown).toContain('openai/gpt-9 for acme, 1 times\n');
+  const { stdout } = await run('status');
+  expect(stdout).toContain('1 rows, no catalogue');
+  expect(stdout).toContain('without a price: openai/gpt-9 for acme (budgetctl prices add)');
+});
+
+it('quote says what a call can cost and what usage did cost', async () => {
+  await good(...GPT);
+  const shown = await good('quote', '--model', 'openai/gpt-4o', '--input-tokens', '1000', '--max-output', '100');
+  expect(shown).toContain('at most   0.0035 USD\n');
+  expect(shown).toContain('pays for  1000 tokens in, 100 out\n');
+  expect(shown).toContain(`rows      ${rows()[0]?.hash.slice(0, 12)}`);
+  const file = join(folder, 'usage.json');
+  writeFileSync(file, '{"prompt_tokens": 800, "completion_tokens": 50, "total_tokens": 850}');
+  const usage = ['--usage-file', file, '--kind', 'openai_chat', '--served', 'openai/gpt-4o'];
+  expect(await good('quote', ...usage)).toContain('charged  0.0025 USD for openai/gpt-4o, by row');
+  const { exitCode, stderr } = await run('quote', '--model', 'openai/gpt-5', '--bytes', '1');
+  expect(exitCode).not.toBe(0);
+  expect(stderr).toContain('PRICE_UNKNOWN');
+  expect(stderr).toContain('budgetctl prices add');
+});
+
+it.each([['prices'], ['prices', 'add'], ['quote']])('%s has examples in its help', async (...words) => {
+  expect((await run(...words, '--help')).stdout).toContain(`$ budgetctl ${words.join(' ')}`);
+});
