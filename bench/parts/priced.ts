@@ -1,5 +1,5 @@
 // What it costs to price a model call and usage: the same load by amounts and by calls of one model, on one tree each in one service, in
-// turns, so that the machine's drift hits both.
+// several short turns each, of which the middle one counts: the machine's drift hits both.
 import { create, toBinary } from '@bufbuild/protobuf';
 import { ModelCallSchema, UsageSchema } from '../../src/gen/budgetd/v1/model_call_pb.ts';
 import { PriceService } from '../../src/gen/budgetd/v1/price_pb.ts';
@@ -38,17 +38,17 @@ const USAGE = create(UsageSchema, {
   served: MODEL,
 });
 
-async function addPrices(address: string): Promise<void> {
-  // Two tiers, as models with long prompts have.
-  for (const [aboveInputTokens, times] of [
-    [0n, 1n],
-    [200_000n, 2n],
-  ] as const) {
-    const rates = { input: 2_500_000n * times, output: 10_000_000n * times, cacheRead: 250_000n * times };
-    await callOnce(address, PriceService.method.addPrice, {
-      row: { ...MODEL, aboveInputTokens, rates, source: 'a benchmark' },
-    });
-  }
+// One row, as nearly all models have.
+async function addPrice(address: string): Promise<void> {
+  const rates = { input: 2_500_000n, output: 10_000_000n, cacheRead: 1_250_000n };
+  await callOnce(address, PriceService.method.addPrice, { row: { ...MODEL, rates, source: 'a benchmark' } });
+}
+
+/** Turns of each load; odd, so that there is a middle one. */
+const TURNS = 5;
+
+function middleOf<Report extends { readonly count: number }>(reports: readonly Report[]): Report {
+  return reports.toSorted((a, b) => a.count - b.count)[(reports.length - 1) / 2] as Report;
 }
 
 /** See the head of this file. */
@@ -62,24 +62,27 @@ export const pricedPart: Part = {
       const { address } = service;
       await createTree(address, 'amounts');
       await createTree(address, 'calls');
-      await addPrices(address);
+      await addPrice(address);
       const encoded = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
       const priced = {
         call: encoded(toBinary(ModelCallSchema, CALL)),
         usage: encoded(toBinary(UsageSchema, USAGE)),
       };
+      // Cycles first: what Reserves leave held lapses a minute later, and that would be measured with them.
       const loads = [
-        // Cycles first: what Reserves leave held lapses a minute later, and that would be measured with them.
-        [CYCLES_BY_AMOUNT, 'amounts', 'cycle', CYCLES_BY_AMOUNT],
-        [CYCLES_BY_CALL, 'calls', 'cycle', CYCLES_BY_AMOUNT],
-        [BY_AMOUNT, 'amounts', 'reserve', BY_AMOUNT],
-        [BY_CALL, 'calls', 'reserve', BY_AMOUNT],
+        ['cycle', CYCLES_BY_AMOUNT, CYCLES_BY_CALL],
+        ['reserve', BY_AMOUNT, BY_CALL],
       ] as const;
       const figures: Figure[] = [];
-      for (const [name, tree, mode, base] of loads) {
-        const plan = { address, budgets: [leafOf(tree)], countMs, inFlight: 512, streams: 1, mode };
-        const report = await measure(databaseUrl, 'session', { ...plan, ...(tree === 'calls' && { priced }) });
-        figures.push(loadFigure({ ...context, figures }, name, report, base));
+      for (const [mode, byAmount, byCall] of loads) {
+        const turns: Record<'amounts' | 'calls', Awaited<ReturnType<typeof measure>>[]> = { amounts: [], calls: [] };
+        const shared = { address, countMs: countMs / TURNS, inFlight: 512, streams: 1, mode };
+        for (let turn = 0; turn < TURNS; turn++) {
+          turns.amounts.push(await measure(databaseUrl, 'session', { ...shared, budgets: [leafOf('amounts')] }));
+          turns.calls.push(await measure(databaseUrl, 'session', { ...shared, budgets: [leafOf('calls')], priced }));
+        }
+        figures.push(loadFigure({ ...context, figures }, byAmount, middleOf(turns.amounts), byAmount));
+        figures.push(loadFigure({ ...context, figures }, byCall, middleOf(turns.calls), byAmount));
       }
       return figures;
     } finally {

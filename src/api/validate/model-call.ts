@@ -115,11 +115,14 @@ export function frameName(tag: string, name: ModelName | undefined): string {
 /** Frames a call as the client set it: another order of its lists is another request. */
 export function frameModelCall(call: ModelCallMessage | undefined): string {
   if (call === undefined) return '';
+  // Piece by piece, without lists in between: it is framed for every call.
+  let lists = '';
+  for (const name of call.candidates) lists += frameName('candidate', name);
+  for (const each of call.media) lists += frameText('media', frameMedia(each));
+  for (const each of call.serverTools) lists += frameText('tool', frameTool(each));
   const fields =
-    call.candidates.map((name) => frameName('candidate', name)).join('') +
+    lists +
     frameValue(call.size.case ?? '', call.size.value) +
-    call.media.map((each) => frameText('media', frameMedia(each))).join('') +
-    call.serverTools.map((each) => frameText('tool', frameTool(each))).join('') +
     frameValue('tools', call.hasTools) +
     frameValue('output', call.maxOutputTokens) +
     frameValue('choices', call.choices) +
