@@ -1,7 +1,7 @@
 // What a budget has for itself of the one above it, as the definition of the one above lists it: floors, which others may not use,
 // and shares, which it may not pass. They are kept there, with windows that count each child apart, because whoever decides on a
 // budget has those above it in memory, and never has its siblings.
-import type { BudgetDef, ChildShare, WindowDef } from './budget.ts';
+import type { Account, BudgetDef, ChildShare, WindowDef } from './budget.ts';
 import { type Calendar, sameRule, type WindowRule } from './window.ts';
 import { firstPeriodOf } from './window-history.ts';
 
@@ -75,6 +75,15 @@ export function windowsThrough(
   if (childShares.length === 0) return windows;
   return windows.filter(({ childNo }) => childNo === undefined || isOn(childNo));
 }
+
+/** Children that a budget counts apart in some of these accounts. */
+export function childrenIn({ no, windows, childShares }: BudgetDef, accounts: readonly Account[]): ReadonlySet<number> {
+  if (childShares.length === 0) return NO_CHILDREN;
+  const moved = new Set(accounts.filter(({ budgetNo }) => budgetNo === no).map(({ windowNo }) => windowNo));
+  return new Set(windows.flatMap(({ no: windowNo, childNo }) => (moved.has(windowNo) ? (childNo ?? []) : [])));
+}
+
+const NO_CHILDREN: ReadonlySet<number> = new Set();
 
 /** The window of a rule that counts everything; undefined where there is none. */
 export function ownWindowOf(windows: readonly WindowDef[], rule: WindowRule): WindowDef | undefined {

@@ -6,25 +6,26 @@ import type { Reserve } from './command.ts';
 import type { DecideContext, QueueContext } from './decision.ts';
 import { leewayMicros } from './enforcement.ts';
 import { admissibleMicros, type LimitRoom, limitRooms, openMicros, roomThrough, sharesShortOf } from './headroom.ts';
-import { atLeastZero, MICROS_MAX } from './money.ts';
+import { atLeastZero, minMicros as least, MICROS_MAX } from './money.ts';
 import { type BudgetPath, parentOf } from './names.ts';
 import { type Ask, failingRooms } from './refuse-money.ts';
 import type { RateRoom } from './refuse-rate.ts';
 import { fullBudgets, rateFails, waitMs } from './refuse-rate.ts';
 import { rollingFreeMs, rollingSpend } from './rolling-spend.ts';
+import { ALL, shareLeftMicros } from './share-room.ts';
 import type { TreeState } from './tree-state.ts';
-import { childAt, isAhead, rankOf, type Standing } from './wait-order.ts';
+import { childAt, isAhead, lowerOf, rankOf, type Standing } from './wait-order.ts';
 import type { PointName, WaitPoint } from './wait-point.ts';
 import type { WaitQueue } from './wait-queue.ts';
 
-/** Points at which somebody is before a request, and how much of their limits those could use. */
+/** Points at which somebody is before a request, and what those leave to it there: more than nothing of limits alone. */
 export interface Behind {
   readonly points: readonly WaitPoint[];
-  readonly taken: ReadonlyMap<WaitPoint, bigint>;
+  readonly left: ReadonlyMap<WaitPoint, bigint>;
 }
 
 /** Nobody is before it. */
-export const NOT_BEHIND: Behind = { points: [], taken: new Map() };
+export const NOT_BEHIND: Behind = { points: [], left: new Map() };
 
 /** What a request asks that can be contended. */
 export interface Asked {
@@ -42,7 +43,7 @@ export function behindOf(state: TreeState, asked: Asked, command: Reserve, conte
   const { queue } = state;
   if (queue === undefined) return NOT_BEHIND;
   const points: WaitPoint[] = [];
-  const taken = new Map<WaitPoint, bigint>();
+  const left = new Map<WaitPoint, bigint>();
   for (const budget of asked.charge.budgets) {
     const binding = asked.judging.includes(budget);
     for (const point of queue.pointsAt(budget.def.path)) {
@@ -50,13 +51,11 @@ export function behindOf(state: TreeState, asked: Asked, command: Reserve, conte
       const own = standingAt(queue, point, command, context);
       const first = point.first(context.nowMs);
       if (first === undefined || first.seq === own.seq || !isAhead(first, own)) continue;
-      const micros = point.kind === 'limit' ? takenAt(state, asked, point, own, command, context) : MICROS_MAX;
-      if (micros === 0n) continue;
       points.push(point);
-      taken.set(point, micros);
+      left.set(point, point.kind === 'limit' ? leftAt(state, asked, point, own, command, context) : 0n);
     }
   }
-  return points.length === 0 ? NOT_BEHIND : { points, taken };
+  return points.length === 0 ? NOT_BEHIND : { points, left };
 }
 
 // A share is of a limit above: it binds whether the budget itself does or not.
@@ -78,45 +77,53 @@ function standingAt(
   return { rank, child, seq, share: point.shareOf(child, nowMs) };
 }
 
-// All of it, unless something is kept for this request that is not open to those before it: a floor, or what its class may use.
-function takenAt(
+// Nothing, unless something is open to this request that is not to those before it: floors of children that it goes through and they
+// do not, what is kept for its class, what is past a share of theirs. Of the limit alone: its own shares are points of their own.
+function leftAt(
   state: TreeState,
   { charge }: Asked,
   point: WaitPoint,
   own: Standing,
-  { priority }: Reserve,
+  { priority, ...request }: Reserve,
   { nowMs }: DecideContext,
 ): bigint {
   const viewOf = state.queue?.viewsAt(point.budget);
   const room = viewOf && limitRooms(charge, nowMs).find((each) => isOf(point, each));
-  if (viewOf === undefined || room === undefined) return MICROS_MAX;
-  const openMicros = atLeastZero(admissibleMicros(room, priority));
-  let most = 0n;
+  if (viewOf === undefined || room === undefined) return 0n;
+  const open = atLeastZero(openMicros(room, priority));
+  let common = 0n;
   for (const { head, paths } of point.aheadOf(own, viewOf, nowMs)) {
-    const isOn = (no: number): boolean => {
-      const path = state.budget(no)?.def.path;
-      return path !== undefined && childAt(path, paths) !== undefined;
-    };
-    const micros = atLeastZero(admissibleMicros(roomThrough(room, isOn, nowMs), head.priority));
-    if (micros >= openMicros) return MICROS_MAX;
-    if (micros > most) most = micros;
+    const isTheirs = isThrough(state, paths);
+    const isOwn = isThrough(state, pathsOf(request));
+    const both = roomThrough(room, (no) => isOwn(no) && isTheirs(no), nowMs);
+    const others = roomThrough(room, (no) => isTheirs(no) && !isOwn(no), nowMs);
+    const bothMicros = openMicros(both, lowerOf(priority, head.priority));
+    const micros = least(bothMicros, shareLeftMicros(others.uses ?? [], room.amountMicros, ALL) ?? bothMicros);
+    if (micros > common) common = micros;
   }
-  return most;
+  return atLeastZero(open - common);
+}
+
+// One that a grant will make keeps nothing from anybody yet.
+function isThrough(state: TreeState, paths: readonly BudgetPath[]): (no: number) => boolean {
+  return (no) => {
+    const path = state.budget(no)?.def.path;
+    return path === undefined || childAt(path, paths) !== undefined;
+  };
 }
 
 function isOf({ budget: path, no }: PointName, { budget, limit }: LimitRoom): boolean {
   return budget.def.path === path && limit.no === no;
 }
 
-/** What of a limit those could use who come first. */
-export function takenMicros({ points, taken }: Behind, room: LimitRoom): bigint {
-  let most = 0n;
+/** What those who come first leave of a limit; MICROS_MAX where nobody waits for it. */
+export function leftMicros({ points, left }: Behind, room: LimitRoom): bigint {
+  let micros = MICROS_MAX;
   for (const point of points) {
     const isThere = point.kind === 'share' ? isShareOf(point, room) : point.kind === 'limit' && isOf(point, room);
-    const micros = isThere ? (taken.get(point) ?? 0n) : 0n;
-    if (micros > most) most = micros;
+    if (isThere) micros = least(micros, left.get(point) ?? 0n);
   }
-  return most;
+  return micros;
 }
 
 function isShareOf({ budget: path, no }: PointName, { budget, limit }: LimitRoom): boolean {
@@ -131,19 +138,20 @@ export interface Contended {
 
 /** Finds them. `rooms`: every limit of the charge. */
 export function contendedBy(asked: Asked, rooms: readonly LimitRoom[], behind: Behind, ask: Ask): Contended {
-  const points: PointName[] = behind.points.map(({ budget, kind, no }) => ({ budget, kind, no }));
+  const isHere = (point: WaitPoint): boolean =>
+    point.kind === 'rate' || point.kind === 'slots' || (behind.left.get(point) ?? 0n) < ask.minMicros;
+  const points: PointName[] = behind.points.filter(isHere).map(({ budget, kind, no }) => ({ budget, kind, no }));
   let wakeMs = Number.POSITIVE_INFINITY;
   const add = ({ def: { path } }: BudgetState, kind: PointName['kind'], no: number): void => {
     const isKnown = points.some((each) => each.budget === path && each.kind === kind && each.no === no);
     if (!isKnown) points.push({ budget: path, kind, no });
   };
   for (const room of failingRooms(rooms, ask)) {
-    const short = sharesShortOf(room, ask.minMicros);
-    for (const childNo of short) {
+    for (const childNo of sharesShortOf(room, ask.minMicros)) {
       const child = asked.charge.budgets.find(({ def }) => def.no === childNo);
       if (child !== undefined) add(child, 'share', room.limit.no);
     }
-    if (short.length === 0 || openMicros(room, ask.priority) < ask.minMicros) add(room.budget, 'limit', room.limit.no);
+    if (openMicros(room, ask.priority) < ask.minMicros) add(room.budget, 'limit', room.limit.no);
     wakeMs = Math.min(wakeMs, roomMs(room, ask));
   }
   for (const room of asked.rates) {
@@ -161,8 +169,8 @@ function roomMs(room: LimitRoom, { minMicros, priority, nowMs, calendar }: Ask):
   const { budget, limit, roomMicros, uses } = room;
   const window = budget.def.windows.find(({ no }) => no === limit.windowNo);
   const missingMicros = minMicros - atLeastZero(admissibleMicros(room, priority));
-  // Somebody before it is all that is in the way.
-  if (missingMicros <= 0n) return Number.POSITIVE_INFINITY;
+  // Somebody before it is all that is in the way, and time alone makes nothing its own: no floor is used less.
+  if (missingMicros <= 0n && uses === undefined) return Number.POSITIVE_INFINITY;
   switch (window?.rule.kind) {
     case 'calendar':
       return calendar.period(window.rule, nowMs).endMs;
@@ -198,8 +206,16 @@ export function goneMs(rooms: readonly LimitRoom[], { nowMs, calendar }: DecideC
 /** Every point that a request asks for: where one that fits stands until it is its turn, or until its caller is back. */
 export function allPoints(asked: Asked, rooms: readonly LimitRoom[]): PointName[] {
   const binding = new Set(asked.judging);
+  const binds = rooms.filter(({ budget }) => binding.has(budget));
+  const shares = binds.flatMap(({ uses = [], limit }) =>
+    uses
+      .filter(({ isOwn, share }) => isOwn && share.sharePercent !== undefined)
+      .flatMap(({ share }) => asked.charge.budgets.filter(({ def }) => def.no === share.childNo))
+      .map((child) => nameOf(child, 'share', limit.no)),
+  );
   return [
-    ...rooms.filter(({ budget }) => binding.has(budget)).map(({ budget, limit }) => nameOf(budget, 'limit', limit.no)),
+    ...binds.map(({ budget, limit }) => nameOf(budget, 'limit', limit.no)),
+    ...shares,
     ...asked.rates.map(({ budget, rate }) => nameOf(budget, 'rate', rate.no)),
     ...asked.judging.filter(({ def }) => def.shape.maxActive !== undefined).map((each) => nameOf(each, 'slots', 0)),
   ];

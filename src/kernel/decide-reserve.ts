@@ -2,7 +2,7 @@
 import type { BudgetState, Labels } from './budget.ts';
 import { effectsOf } from './charge.ts';
 import type { Reserve } from './command.ts';
-import { type Asked, type Behind, behindOf, NOT_BEHIND, takenMicros } from './contention.ts';
+import { type Asked, type Behind, behindOf, leftMicros, NOT_BEHIND } from './contention.ts';
 import { openingCounters, sharesEdit } from './decide-shares.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase, refuse, revisionsOf } from './decision.ts';
 import { asEnforced, binds, hasShadow, isSpecial } from './enforcement.ts';
@@ -154,7 +154,7 @@ function admittedBehind(
   { nowMs }: DecideContext,
 ): bigint | undefined {
   if (behind === NOT_BEHIND) return admitted(charge, binding, priority, nowMs);
-  const available = (room: LimitRoom): bigint => admissibleMicros(room, priority) - takenMicros(behind, room);
+  const available = (room: LimitRoom): bigint => least(admissibleMicros(room, priority), leftMicros(behind, room));
   const named = leastBy(limitRooms(charge, nowMs), available);
   return named && available(named);
 }

@@ -1,5 +1,7 @@
-// The wait queue of one tree: what it has to know of budgets, read from the tree's state when it asks.
-import type { BudgetState } from './budget.ts';
+// The wait queue of one tree: what it has to know of budgets, read from the tree's state when it asks, and told when they move.
+import type { BudgetDef, BudgetState } from './budget.ts';
+import { childrenIn } from './child-share.ts';
+import type { Effect } from './entry.ts';
 import type { BudgetPath } from './names.ts';
 import { NO_USE, recentMicros } from './recent-use.ts';
 import { childAt, type Share } from './wait-order.ts';
@@ -18,6 +20,16 @@ export function queueOf(state: Budgets): WaitQueue {
     (budget, child, atMs) => shareOf(state, budget, child, atMs),
     (budget) => viewsAt(state, budget),
   );
+}
+
+/** Takes note of an effect on a budget; `frees`: less of it is used than before. A share of a limit is counted where the limit is. */
+export function budgetMoved(queue: WaitQueue, state: Budgets, def: BudgetDef, effect: Effect, frees: boolean): void {
+  queue.budgetMoved(def, frees);
+  if (!frees) return;
+  for (const no of childrenIn(def, effect.accounts)) {
+    const child = state.budget(no);
+    if (child !== undefined) queue.stirBudget(child.def.path);
+  }
 }
 
 // Who asks a budget itself is no child of it and has had nothing.

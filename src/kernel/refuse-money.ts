@@ -9,7 +9,7 @@ import {
   leastBy,
 } from './headroom.ts';
 import { invariant } from './invariant.ts';
-import { atLeastZero } from './money.ts';
+import { atLeastZero, minMicros as least } from './money.ts';
 import type { FailingLimit, Refusal } from './refusal.ts';
 import { rollingFreeMs } from './rolling-spend.ts';
 import { sharedFreeMs } from './share-room.ts';
@@ -33,8 +33,8 @@ export interface Ask {
   readonly ownHeldMicros: bigint | undefined;
   readonly nowMs: number;
   readonly calendar: Calendar;
-  /** What of a limit somebody could use who waits and comes first: it is not available. Default: nothing. */
-  readonly takenMicros?: (room: LimitRoom) => bigint;
+  /** The most that is left of a limit by those who wait and come first. Default: all of it. */
+  readonly leftMicros?: (room: LimitRoom) => bigint;
 }
 
 /** Limits that admit less than the least that is asked for, nearest the root first. */
@@ -72,7 +72,7 @@ export function moneyRefusal(failing: readonly LimitRoom[], ask: Ask): Refusal |
   const byItself = failing.some((room) => admissibleUnspentMicros(room, priority, ownHeldMicros) < minMicros);
   const why = byItself
     ? 'it would fit but for live holds, its own among them'
-    : named !== undefined && takenOf(named, ask) > 0n
+    : named !== undefined && admissibleMicros(named, priority) > available(named)
       ? 'somebody waits for it who comes first'
       : 'it would fit but for what is held or kept';
   return refusalOf('CAPACITY_HELD', why, named, failing, ask);
@@ -168,11 +168,8 @@ export function refusalOf(
 
 /** What a limit has for a request. */
 function availableTo(room: LimitRoom, ask: Ask): bigint {
-  return atLeastZero(admissibleMicros(room, ask.priority) - takenOf(room, ask));
-}
-
-function takenOf(room: LimitRoom, { takenMicros }: Ask): bigint {
-  return takenMicros === undefined ? 0n : takenMicros(room);
+  const micros = atLeastZero(admissibleMicros(room, ask.priority));
+  return ask.leftMicros === undefined ? micros : least(micros, ask.leftMicros(room));
 }
 
 function failingLimit(room: LimitRoom, ask: Ask): FailingLimit {

@@ -2,7 +2,7 @@
 // RetryInfo goes with a refusal only where everything that fails, whatever its reason, can recover by waiting.
 import type { BudgetState } from './budget.ts';
 import type { Charge } from './charge.ts';
-import { type Behind, NOT_BEHIND, takenMicros } from './contention.ts';
+import { type Behind, leftMicros, NOT_BEHIND } from './contention.ts';
 import type { DecideContext } from './decision.ts';
 import type { Priority } from './enforcement.ts';
 import { limitRooms } from './headroom.ts';
@@ -85,7 +85,7 @@ export interface Admission {
 export function askOf(admission: Admission, context: DecideContext): Ask {
   const { minMicros, priority, ownHeldMicros, behind } = admission;
   const ask = { minMicros, priority, ownHeldMicros, nowMs: context.nowMs, calendar: context.calendar };
-  return behind === NOT_BEHIND ? ask : { ...ask, takenMicros: (room) => takenMicros(behind, room) };
+  return behind === NOT_BEHIND ? ask : { ...ask, leftMicros: (room) => leftMicros(behind, room) };
 }
 
 /** Fixed ranges, never fits, rates, concurrency, money; undefined where it fits. */

@@ -24,7 +24,7 @@ import {
   withoutPast,
 } from './moving-budget.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
-import { queueOf } from './queue-of-tree.ts';
+import { budgetMoved, queueOf } from './queue-of-tree.ts';
 import { Before, type StatePosition } from './records-before.ts';
 import { Remembered } from './remembered.ts';
 import type { Reservation } from './reservation.ts';
@@ -218,7 +218,7 @@ export class TreeState {
     for (const account of effect.accounts) {
       const budget = this.#mustMove(account.budgetNo);
       if (budget === undefined) continue;
-      queue?.budgetMoved(budget.def, frees);
+      if (queue !== undefined) budgetMoved(queue, this, budget.def, effect, frees);
       if (account.windowNo !== 0) {
         if (moveWindow(budget, account, effect, this.#before.stepMoves)) this.#turned.add(account.budgetNo);
         continue;

@@ -54,6 +54,11 @@ export function rankOf(priority: Reservation['priority'], sinceMs: number, nowMs
   return Math.min(RANK_MAX, PRIORITIES.indexOf(priority) + risen);
 }
 
+/** The less urgent of two classes. */
+export function lowerOf(a: Reservation['priority'], b: Reservation['priority']): Reservation['priority'] {
+  return PRIORITIES.indexOf(a) < PRIORITIES.indexOf(b) ? a : b;
+}
+
 /** The child of a budget through which paths lead; empty where one names the budget itself, undefined where none leads there. */
 export function childAt(budget: BudgetPath, paths: readonly BudgetPath[]): string | undefined {
   for (const path of paths) {

@@ -2,7 +2,7 @@
 // beside arbitrary-steps.ts because here nearly everything is short, time stops on the very instants at which something happens,
 // and callers go and come back.
 import fc from 'fast-check';
-import type { BudgetTerms } from '../../src/kernel/budget.ts';
+import type { BudgetTerms, Shape } from '../../src/kernel/budget.ts';
 import type { Command } from '../../src/kernel/command.ts';
 import type { Enforcement } from '../../src/kernel/enforcement.ts';
 import type { ReservationId } from '../../src/kernel/names.ts';
@@ -57,19 +57,33 @@ const toolRate = fc.record({
 });
 
 /** What a budget of a story has beside its limits. */
-export interface QueueTerms extends Extras {
+export interface QueueTerms extends Omit<Extras, 'share'> {
   readonly enforcement: Partial<Enforcement>;
+  readonly floor: number;
+  readonly share: number | undefined;
   readonly weight: number;
 }
 
-const terms: fc.Arbitrary<QueueTerms> = fc
-  .tuple(fc.oneof({ weight: 3, arbitrary: extras }, { weight: 1, arbitrary: toolRate }), enforcement, between(1, 4))
-  .map(([given, each, weight]) => ({ ...withoutShares(given), ...onceEach(given), enforcement: each, weight }));
+const shares = fc.record({
+  floor: rarely<number | undefined>(between(1, 20), undefined),
+  share: rarely<number | undefined>(between(30, 100), undefined),
+});
 
-// What the naive queue does not know.
-function withoutShares({ floor: _, share: __, ...given }: Extras): Extras {
-  return given;
-}
+const terms: fc.Arbitrary<QueueTerms> = fc
+  .tuple(
+    fc.oneof({ weight: 3, arbitrary: extras }, { weight: 1, arbitrary: toolRate }),
+    enforcement,
+    between(1, 4),
+    shares,
+  )
+  .map(([given, each, weight, { floor = 0, share }]) => ({
+    ...given,
+    ...onceEach(given),
+    enforcement: each,
+    weight,
+    floor,
+    share,
+  }));
 
 // Two rates of one kind and time are one.
 function onceEach({ rates }: Extras): Pick<Extras, 'rates'> {
@@ -201,14 +215,15 @@ export class QueueTeller {
     QUEUE_PATHS.forEach((path, at) => {
       const own = limits[at];
       const template = path === 't/b' ? this.#template(runLimits, given[QUEUE_PATHS.length]) : undefined;
-      this.#queue.run(
-        make.create(path, {
-          ...given[at],
-          shape: roomyShape(given[at]),
-          ...(own !== undefined && { limits: own }),
-          ...(template !== undefined && { template }),
-        }),
-      );
+      const { floor, ...rest } = madeWith(path, given[at]);
+      const options = {
+        ...rest,
+        ...(own !== undefined && { limits: own }),
+        ...(template !== undefined && { template }),
+      };
+      const answer = this.#queue.run(make.create(path, { ...options, floor: floor ?? 0 }));
+      // More floors than there is: the tree has to begin all the same.
+      if (answer.kind === 'refusal') this.#queue.run(make.create(path, options));
     });
   }
 
@@ -290,8 +305,8 @@ export class QueueTeller {
       case 'topUp':
         return make.topUp(step.budget, step.add, step.limit === undefined ? {} : { limit: step.limit });
       case 'setTerms': {
-        const { share: _, ...own } = step.terms;
-        return make.update(step.budget, { ...own, shape: roomyShape(step.terms) });
+        const { share, ...own } = madeWith(step.budget, step.terms);
+        return make.update(step.budget, step.budget === 't' ? own : { ...own, share: { to: share } });
       }
       case 'make':
         return make.create(step.budget, { limits: step.amount, weight: step.weight });
@@ -332,7 +347,7 @@ export class QueueTeller {
   #template(limits: LimitsOption | undefined, given: QueueTerms | undefined): BudgetTerms {
     const { make } = this.#queue;
     const below = make.terms({ budgetKind: 'step' });
-    const own = { ...given, shape: roomyShape(given), template: below };
+    const own = { ...madeWith('t/b/run-1', given), template: below };
     return make.terms(limits === undefined ? own : { ...own, limits });
   }
 
@@ -352,8 +367,21 @@ export class QueueTeller {
   }
 }
 
+interface Made extends Extras {
+  readonly enforcement?: Partial<Enforcement>;
+  readonly weight?: number;
+  readonly shape: Partial<Shape>;
+}
+
+// A root has nothing above it.
+function madeWith(path: string, given: QueueTerms | undefined): Made {
+  const { floor = 0, share, ...rest } = given ?? {};
+  const own = { ...rest, shape: roomyShape(given) };
+  return path === 't' ? own : { ...own, floor, ...(share !== undefined && { share }) };
+}
+
 // Nothing that would keep a story from coming to anything.
-function roomyShape(given: QueueTerms | undefined): NonNullable<Extras['shape']> {
+function roomyShape(given: QueueTerms | undefined): Partial<Shape> {
   const { maxActive, maxReservationMicros } = given?.shape ?? {};
   return {
     maxActive,

@@ -129,7 +129,8 @@ export class CheckedQueue extends KernelDriver {
     for (const entry of entries) {
       if (entry.type === 'Granted') this.#expectGrant(naive, entry);
       else if (entry.type === 'LeftQueue') for (const leave of entry.leaves) this.#expectLeave(naive, leave);
-      else if (entry.type !== 'BudgetCreated') throw new Error(`the queue writes ${entry.type}`);
+      else if (entry.type !== 'BudgetCreated' && entry.type !== 'BudgetUpdated')
+        throw new Error(`the queue writes ${entry.type}`);
     }
   }
 

@@ -2,25 +2,26 @@
 // and the measure for the one that is fast.
 //
 //   wide     whoever comes first and is short of a thing holds it, whatever else it waits for
-//   narrow   only who comes first at everything that it waits for holds it, and only against those who ask all of that too
+//   narrow   only who comes first at everything that both ask holds it, and only against those who ask all that it waits for
 //
 // The text leaves it open which of the two it means, and what lies between them. What both allow has to be done, and what neither
-// allows must not be.
+// allows must not be. To hold a limit leaves to a request behind what it may use of it and the one that holds may not.
 import type { BudgetState } from '../../src/kernel/budget.ts';
 import type { Reserve } from '../../src/kernel/command.ts';
 import { reserveOf } from '../../src/kernel/decide-queue.ts';
 import type { DecideContext } from '../../src/kernel/decision.ts';
-import { binds, leewayMicros, PRIORITIES } from '../../src/kernel/enforcement.ts';
-import { counterRoomMicros, limitRooms } from '../../src/kernel/headroom.ts';
+import { binds, PRIORITIES } from '../../src/kernel/enforcement.ts';
+import { counterRoomMicros } from '../../src/kernel/headroom.ts';
+import { atLeastZero, minMicros as least } from '../../src/kernel/money.ts';
 import type { BudgetPath } from '../../src/kernel/names.ts';
 import { recentMicros } from '../../src/kernel/recent-use.ts';
-import { rateRooms } from '../../src/kernel/refuse-rate.ts';
 import { reserveShapeRefusal } from '../../src/kernel/refuse-reserve.ts';
 import { largestMicros, windowRefusal } from '../../src/kernel/refuse-shape.ts';
 import { closedRefusal, suspendedRefusal } from '../../src/kernel/refuse-state.ts';
 import { type RequestedCharge, requestedCharge } from '../../src/kernel/requested-charge.ts';
 import type { TreeState } from '../../src/kernel/tree-state.ts';
 import type { Waiting } from '../../src/kernel/wait-order.ts';
+import { commonMicros, type Thing, thingsOf } from './naive-things.ts';
 
 /** See the head of this file. */
 export type Reading = 'wide' | 'narrow';
@@ -30,20 +31,6 @@ export type Outcome =
   | { readonly kind: 'grant'; readonly micros: bigint; readonly alternative: string }
   | { readonly kind: 'wait' }
   | { readonly kind: 'never'; readonly reason: string };
-
-/** One thing that a request asks for and that can be short. */
-interface Thing {
-  readonly name: string;
-  readonly budget: BudgetState;
-  readonly kind: 'limit' | 'rate' | 'slots';
-  /** Limits: what there is for its class, never below 0, and what there would be without holds, and ever. */
-  readonly leftMicros: bigint;
-  readonly unspentMicros: bigint;
-  readonly wholeMicros: bigint;
-  /** Rates and slots: whether there is too little. */
-  readonly isShort: boolean;
-  readonly isNever: boolean;
-}
 
 /** One who asks. */
 export interface Ask {
@@ -55,22 +42,32 @@ export interface Ask {
   readonly never: string | undefined;
   readonly things: readonly Thing[];
   readonly judging: readonly BudgetState[];
+  /** Paths of the budgets that exist, by number. */
+  readonly existing: ReadonlyMap<number, string>;
   /** Alike for those of whom only the first is looked at. */
   readonly alike: string;
 }
 
 const WAIT: Outcome = { kind: 'wait' };
 
+/** Who holds a thing against one who asks for it. */
+type Holders = (thing: Thing) => readonly Ask[];
+
+const NOBODY: Holders = () => [];
+
 /** All who wait, as things stand now. */
 export class NaiveQueue {
   readonly #state: TreeState;
   readonly #context: DecideContext;
+  readonly #existing: ReadonlyMap<number, string>;
   readonly asks: readonly Ask[];
   readonly #waits = new Map<Ask, readonly Thing[]>();
+  readonly #holders = new Map<Ask, Map<Thing, readonly Ask[]>>();
 
   constructor(state: TreeState, context: DecideContext) {
     this.#state = state;
     this.#context = context;
+    this.#existing = new Map([...state.budgets()].map(({ def: { no, path } }) => [no, path]));
     this.asks = [...state.reservations()]
       .filter((each): each is Waiting => each.figures.state === 'QUEUED')
       .map((waiting) => this.#ask(reserveOf(state.treeId, waiting), waiting.queued.seq, waiting.createMs))
@@ -95,27 +92,28 @@ export class NaiveQueue {
   /** Everything that it may come to. Where it can do with nothing it makes a difference at what it is held back. */
   outcomes(ask: Ask): readonly Outcome[] {
     const both = [this.outcome(ask, 'wide'), this.outcome(ask, 'narrow')];
-    const { alternatives } = ask.command;
+    const { alternatives, maxMicros } = ask.command;
     if (ask.never !== undefined || !isFree(ask.command) || !ask.things.some((thing) => this.#isHeld(ask, thing)))
       return both;
+    const left = leftOf(ask, (thing) => this.#wideHolders(ask, thing));
+    const partly = limitsOf(ask).map((thing) => least(maxMicros, left(thing)));
     const free = alternatives.filter(({ maxMicros }) => maxMicros === 0n).map(({ label }) => label);
     return [
       ...both,
       WAIT,
+      ...partly.map((micros) => ({ kind: 'grant', micros, alternative: '' }) as const),
       ...['', ...free].map((alternative) => ({ kind: 'grant', micros: 0n, alternative }) as const),
     ];
   }
 
   outcome(ask: Ask, reading: Reading): Outcome {
     if (ask.never !== undefined) return { kind: 'never', reason: ask.never };
-    if (reading === 'narrow' && this.#isOvertaking(ask) && !isFree(ask.command)) return WAIT;
-    const isHeld = (thing: Thing): boolean => reading === 'wide' && this.#isHeld(ask, thing);
-    const held = new Set(ask.things.filter(isHeld).map(({ name }) => name));
+    const holders = reading === 'wide' ? (thing: Thing) => this.#wideHolders(ask, thing) : this.#narrowHolders(ask);
     const { minMicros, maxMicros, alternatives } = ask.command;
-    const first = this.#judge(ask, held, minMicros, maxMicros);
-    if (first.kind === 'grant' || !this.#degrades(ask, held)) return first;
+    const first = this.#judge(ask, holders, minMicros, maxMicros);
+    if (first.kind === 'grant' || !this.#degrades(ask, holders)) return first;
     for (const { label, maxMicros: micros } of alternatives) {
-      const cheaper = this.#judge(ask, held, micros, micros);
+      const cheaper = this.#judge(ask, holders, micros, micros);
       if (cheaper.kind === 'grant') return { ...cheaper, alternative: label };
     }
     return first;
@@ -134,10 +132,9 @@ export class NaiveQueue {
   /** Whether an alternative is tried whichever of the limits that fail is named. */
   isSurelyDegraded(ask: Ask): boolean {
     const { minMicros } = ask.command;
-    return ask.things.every(
-      (thing) =>
-        thing.kind !== 'limit' || (!this.#isHeld(ask, thing) && (thing.leftMicros >= minMicros || degrades(thing))),
-    );
+    const isHeld = ask.things.some((thing) => isMoney(thing) && this.#isHeld(ask, thing));
+    const left = leftOf(ask, NOBODY);
+    return !isHeld && limitsOf(ask).every((thing) => left(thing) >= minMicros || degrades(thing));
   }
 
   /** Whether what was asked for first can never fit. */
@@ -151,7 +148,7 @@ export class NaiveQueue {
     const own = alternatives.some(({ maxMicros }) => maxMicros === 0n) && id;
     const parts = [priority, budget, also, tokens > 0, toolCalls > 0, minMicros === 0n, own];
     const isAttached = queue.isAttached(id);
-    const base = { command, seq, sinceMs, isAttached, alike: JSON.stringify(parts) };
+    const base = { command, seq, sinceMs, isAttached, existing: this.#existing, alike: JSON.stringify(parts) };
     const charge = requestedCharge(this.#state, command, this.#context);
     if ('reason' in charge) return { ...base, charge: undefined, never: charge.reason, things: [], judging: [] };
     const { budgets } = charge;
@@ -161,97 +158,82 @@ export class NaiveQueue {
       closedRefusal(budgets) ??
       reserveShapeRefusal({ ...charge, budgets: judging }, command) ??
       windowRefusal(judging, nowMs);
-    return { ...base, charge, judging, never: early?.reason, things: this.#things(charge, judging, command) };
+    return { ...base, charge, judging, never: early?.reason, things: thingsOf(charge, judging, command, nowMs) };
   }
 
-  #things(charge: RequestedCharge, judging: readonly BudgetState[], command: Reserve): Thing[] {
-    const { nowMs } = this.#context;
-    const nothing = { leftMicros: 0n, unspentMicros: 0n, wholeMicros: 0n, isNever: false };
-    const limits = limitRooms(charge, nowMs)
-      .filter(({ budget }) => judging.includes(budget))
-      .map(({ budget, limit, amountMicros, roomMicros, unspentMicros }): Thing => {
-        const leeway = leewayMicros(budget, command.priority);
-        return {
-          name: `${budget.def.path} limit ${limit.no}`,
-          budget,
-          kind: 'limit',
-          leftMicros: atLeastZero(roomMicros + leeway),
-          unspentMicros: atLeastZero(unspentMicros + leeway),
-          wholeMicros: amountMicros + leeway,
-          isShort: false,
-          isNever: false,
-        };
-      });
-    const use = { requests: 1, tokens: command.tokens, toolCalls: command.toolCalls };
-    const rates = rateRooms(judging, use, nowMs).map(({ budget, rate, level, cost }): Thing => {
-      const isShort = level < BigInt(cost) * BigInt(rate.perMs);
-      return {
-        ...nothing,
-        name: `${budget.def.path} rate ${rate.no}`,
-        budget,
-        kind: 'rate',
-        isShort,
-        isNever: cost > rate.burst,
-      };
-    });
-    const slots = judging.flatMap((budget): Thing[] => {
-      const { maxActive } = budget.def.shape;
-      if (maxActive === undefined) return [];
-      const isShort = budget.activeCount >= maxActive;
-      return [{ ...nothing, name: `${budget.def.path} slots`, budget, kind: 'slots', isShort }];
-    });
-    return [...limits, ...rates, ...slots];
-  }
-
-  #judge({ things, charge, judging }: Ask, held: ReadonlySet<string>, minMicros: bigint, maxMicros: bigint): Outcome {
-    const failing = failingOf(things, held, minMicros);
+  #judge(ask: Ask, holders: Holders, minMicros: bigint, maxMicros: bigint): Outcome {
+    const { things, charge, judging } = ask;
+    const left = leftOf(ask, holders);
+    const failing = limitsOf(ask).filter((thing) => left(thing) < minMicros);
     if (failing.some(({ wholeMicros }) => wholeMicros < minMicros)) return { kind: 'never', reason: 'EXCEEDS_LIMIT' };
     if (things.some(({ isNever }) => isNever)) return { kind: 'never', reason: 'EXCEEDS_LIMIT' };
-    if (failing.length > 0 || things.some((thing) => thing.kind !== 'limit' && (thing.isShort || held.has(thing.name))))
-      return WAIT;
-    const limits = things.filter(({ kind }) => kind === 'limit');
+    const isOut = things.some((thing) => !isMoney(thing) && (thing.isShort || holders(thing).length > 0));
+    if (failing.length > 0 || isOut) return WAIT;
     let micros = least(maxMicros, counterRoomMicros(charge as RequestedCharge, this.#context.nowMs));
-    for (const { name, leftMicros } of limits) micros = least(micros, held.has(name) ? 0n : leftMicros);
+    for (const thing of limitsOf(ask)) micros = least(micros, left(thing));
     return { kind: 'grant', micros: least(micros, largestMicros(judging)), alternative: '' };
   }
 
   // Only where money alone is missing, and the budget that is named for it says so.
-  #degrades({ things, command: { minMicros } }: Ask, held: ReadonlySet<string>): boolean {
-    const failing = failingOf(things, held, minMicros);
+  #degrades(ask: Ask, holders: Holders): boolean {
+    const { minMicros } = ask.command;
+    const left = leftOf(ask, holders);
+    const failing = limitsOf(ask).filter((thing) => left(thing) < minMicros);
     const never = failing.filter(({ wholeMicros }) => wholeMicros < minMicros);
     if (never.length > 0) return degrades(tightest(never, ({ wholeMicros }) => wholeMicros));
-    if (things.some(({ isNever, isShort }) => isNever || isShort)) return false;
-    const left = ({ name, leftMicros }: Thing): bigint => (held.has(name) ? 0n : leftMicros);
+    if (ask.things.some(({ isNever, isShort }) => isNever || isShort)) return false;
     const exhausted = failing.filter(({ unspentMicros }) => unspentMicros < minMicros);
     return degrades(tightest(exhausted.length > 0 ? exhausted : failing, left));
   }
 
-  // Whether somebody before it holds a thing.
+  // Whether somebody before it leaves it less of a thing.
   #isHeld(ask: Ask, thing: Thing): boolean {
-    return this.asks.some((other) => {
+    const holders = this.#wideHolders(ask, thing);
+    if (thing.kind === 'limit') return ownLeft(ask, thing, holders) < atLeastZero(thing.openMicros);
+    return holders.length > 0;
+  }
+
+  // Those before it who wait for a thing. Who is before those holds it as well, so that it ends with the first.
+  #wideHolders(ask: Ask, thing: Thing): readonly Ask[] {
+    const known = this.#holders.get(ask)?.get(thing);
+    if (known !== undefined) return known;
+    const found = this.asks.filter((other) => {
       if (other.command.id === ask.command.id) return false;
       const own = other.things.find(({ name }) => name === thing.name);
       if (own === undefined || !this.#isAhead(other, ask, thing.budget)) return false;
-      return isShortOf(other, own) || !other.isAttached;
+      return !other.isAttached || this.#waitsAt(other, own);
     });
+    if (!this.#holders.has(ask)) this.#holders.set(ask, new Map());
+    this.#holders.get(ask)?.set(thing, found);
+    return found;
   }
 
-  // Whether somebody comes before it wherever that one waits, at all that this one asks as well.
-  #isOvertaking(ask: Ask): boolean {
-    return this.asks.some((other) => {
-      if (other.command.id === ask.command.id || other.never !== undefined || !this.isFirst(other)) return false;
-      const held = this.#heldBackAt(other);
-      return (
-        held.length > 0 && held.every(({ name, budget }) => hasThing(ask, name) && this.#isAhead(other, ask, budget))
-      );
+  #waitsAt(ask: Ask, thing: Thing): boolean {
+    const holders = this.#wideHolders(ask, thing);
+    if (isMoney(thing)) return ownLeft(ask, thing, holders) < ask.command.minMicros;
+    return thing.isShort || holders.length > 0;
+  }
+
+  // Those who come before it wherever they wait, at all that it asks as well, and leave it nothing wherever that is. It may be
+  // that they have their place at one of those things only.
+  #narrowHolders(ask: Ask): Holders {
+    if (isFree(ask.command)) return NOBODY;
+    const found = this.asks.flatMap((other) => {
+      if (other.command.id === ask.command.id || other.never !== undefined || !this.isFirst(other)) return [];
+      const held = this.#heldBackAt(other).map(({ name }) => ask.things.find((thing) => thing.name === name));
+      const isBehind = held.every((thing) => thing !== undefined) && !this.isBeforeAnywhere(ask, other);
+      const names = held.map((thing) => thing?.name);
+      const leaves = held.some((thing) => thing?.kind === 'limit' && ownLeft(ask, thing, [other]) > 0n);
+      return !isBehind || (held.length > 1 && leaves) ? [] : [{ other, names }];
     });
+    return ({ name }) => found.filter(({ names }) => names.includes(name)).map(({ other }) => other);
   }
 
   // Every thing that it may wait for. Its caller may come back: what one could have now is kept for it.
   #heldBackAt(ask: Ask): readonly Thing[] {
     const known = this.#waits.get(ask);
     if (known !== undefined) return known;
-    const held = ask.things.filter((thing) => isShortOf(ask, thing) || this.#isHeld(ask, thing));
+    const held = ask.things.filter((thing) => this.#waitsAt(ask, thing));
     const all = held.length === 0 && !ask.isAttached ? ask.things : held;
     this.#waits.set(ask, all);
     return all;
@@ -286,10 +268,29 @@ export class NaiveQueue {
   }
 }
 
-function failingOf(things: readonly Thing[], held: ReadonlySet<string>, minMicros: bigint): Thing[] {
-  return things.filter(
-    ({ kind, name, leftMicros }) => kind === 'limit' && (held.has(name) ? 0n : leftMicros) < minMicros,
-  );
+/** What is left to one who asks of a limit, or of a share, where others hold it. */
+function ownLeft(ask: Ask, thing: Thing, holders: readonly Ask[]): bigint {
+  if (thing.kind === 'share' && holders.length > 0) return 0n;
+  let left = thing.openMicros;
+  if (thing.kind === 'limit')
+    for (const other of holders) left = least(left, thing.openMicros - commonMicros(ask, other, thing));
+  return atLeastZero(left);
+}
+
+/** What is left to one who asks of a limit with the shares of it. */
+function leftOf(ask: Ask, holders: Holders): (limit: Thing) => bigint {
+  return ({ room }) => {
+    const of = ask.things.filter((thing) => thing.room === room);
+    return of.map((thing) => ownLeft(ask, thing, holders(thing))).reduce(least);
+  };
+}
+
+function limitsOf({ things }: Ask): readonly Thing[] {
+  return things.filter(({ kind }) => kind === 'limit');
+}
+
+function isMoney({ kind }: Thing): boolean {
+  return kind === 'limit' || kind === 'share';
 }
 
 function hasThing({ things }: Ask, name: string): boolean {
@@ -299,10 +300,6 @@ function hasThing({ things }: Ask, name: string): boolean {
 // One that can do with nothing is granted that, whoever comes first.
 function isFree({ minMicros, alternatives }: Reserve): boolean {
   return minMicros === 0n || alternatives.some(({ maxMicros }) => maxMicros === 0n);
-}
-
-function isShortOf({ command }: Ask, { kind, leftMicros, isShort }: Thing): boolean {
-  return kind === 'limit' ? leftMicros < command.minMicros : isShort;
 }
 
 function tightest(things: readonly Thing[], size: (thing: Thing) => bigint): Thing | undefined {
@@ -325,12 +322,4 @@ function childOf(budget: string, { budget: named, also }: Reserve): string {
         .join('/');
   }
   throw new Error(`${named} does not ask ${budget}`);
-}
-
-function least(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
-}
-
-function atLeastZero(micros: bigint): bigint {
-  return micros < 0n ? 0n : micros;
 }

@@ -3,6 +3,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { granted, refused } from '../../support/kernel-driver.ts';
 import { QueueDriver } from '../../support/queue-driver.ts';
+import { DAY_MS, rolling } from '../../support/windows.ts';
 
 let driver: QueueDriver;
 
@@ -10,7 +11,7 @@ beforeEach(() => {
   driver = new QueueDriver();
 });
 
-function grants(budget: string, max: number, options: { readonly priority?: 'critical' | 'interactive' } = {}): string {
+function grants(budget: string, max: number, options: Parameters<QueueDriver['make']['reserve']>[2] = {}): string {
   return granted(driver.run(driver.make.reserve(budget, max, options))).reservation.id;
 }
 
@@ -87,4 +88,104 @@ test('one that waits for the limit itself holds back siblings as well as its own
   expect(refused(driver.run(driver.make.reserve('t/b', 10))).reason).toBe('CAPACITY_HELD');
   driver.run(driver.make.topUp('t', 10));
   expect(driver.told()).toEqual({ [a]: 50 });
+});
+
+test('a child has its floor past a sibling with another floor that came first', () => {
+  driver.run(driver.make.create('t', { limits: 100 }));
+  driver.run(driver.make.create('t/b', { floor: 20 }));
+  driver.run(driver.make.create('t/c', { floor: 30 }));
+  driver.hold('t', 20);
+  const c = driver.wait('t/c', 70);
+  expect(refused(driver.run(driver.make.reserve('t/b', 21)))).toMatchObject({ availableMicros: 20n });
+  grants('t/b', 20);
+  driver.run(driver.make.topUp('t', 9));
+  expect(driver.told()).toEqual({});
+  // It took nothing that the first could have had.
+  driver.run(driver.make.topUp('t', 1));
+  expect(driver.told()).toEqual({ [c]: 70 });
+});
+
+test('a floor is there in full for a child that has a share as well', () => {
+  driver.run(driver.make.create('t', { limits: 100 }));
+  driver.run(driver.make.create('t/a', {}));
+  driver.run(driver.make.create('t/b', { floor: 30, share: 30 }));
+  driver.hold('t', 20);
+  driver.wait('t/a', 60);
+  expect(grants('t/b', 30)).toBeDefined();
+});
+
+test('one that waits for something else holds nothing of a limit that has room for it', () => {
+  driver.run(driver.make.create('t', { limits: 100, rates: [{ kind: 'tokens', count: 1, perMs: DAY_MS, burst: 10 }] }));
+  driver.run(driver.make.create('t/a', {}));
+  driver.run(driver.make.create('t/b', { floor: 30 }));
+  driver.hold('t', 60, { tokens: 10 });
+  driver.wait('t/a', 50);
+  driver.wait('t/b', 10, { tokens: 10 });
+  expect(grants('t/b', 30)).toBeDefined();
+});
+
+test('one behind who waits for a share holds nothing of the limit', () => {
+  driver.run(driver.make.create('t', { limits: 200 }));
+  driver.run(driver.make.create('t/a', { share: 25 }));
+  for (const path of ['t/a/x', 't/b']) driver.run(driver.make.create(path, {}));
+  driver.hold('t/a', 40);
+  driver.hold('t/b', 50);
+  driver.wait('t/a', 20);
+  driver.wait('t/a/x', 5);
+  expect(grants('t/b', 105)).toBeDefined();
+});
+
+test('the place of one whose caller has gone is kept in its share too', () => {
+  const gone = new Set<string>();
+  driver.queue = { ...driver.queue, isAttached: (id) => !gone.has(id) };
+  driver.run(driver.make.create('t', { limits: 100 }));
+  driver.run(driver.make.create('t/a', { share: 50 }));
+  driver.run(driver.make.create('t/b', { floor: 30 }));
+  const own = driver.hold('t/a', 50);
+  const a = driver.wait('t/a', 40);
+  gone.add(a);
+  driver.settle(own, 0);
+  const other = driver.make.reserve('t/a', 20, { also: ['t/b'] });
+  expect(refused(driver.run(other))).toMatchObject({ availableMicros: 0n });
+});
+
+test('a share that comes back with time is offered, whatever became of the hold', () => {
+  driver.run(driver.make.create('t', { limits: { rolling: rolling(10_000, 40) } }));
+  driver.run(driver.make.create('t/a', { share: 50 }));
+  const own = driver.hold('t/a', 20, { ttlMs: DAY_MS });
+  const a = driver.wait('t/a', 8);
+  granted(driver.run(driver.make.settle(own, 25, { keepOpen: true })));
+  driver.advance(12_000);
+  driver.look();
+  expect(driver.told()).toEqual({ [a]: 8 });
+});
+
+test('a floor that comes back with time is offered, past one that could have the rest', () => {
+  const gone = new Set<string>();
+  driver.queue = { ...driver.queue, isAttached: (id) => !gone.has(id) };
+  driver.run(driver.make.create('t', { limits: { rolling: rolling(10_000, 100) } }));
+  driver.run(driver.make.create('t/a', {}));
+  driver.run(driver.make.create('t/b', { floor: 30 }));
+  driver.settle(driver.hold('t/b', 30), 30);
+  const own = driver.hold('t/a', 70, { ttlMs: DAY_MS });
+  const a = driver.wait('t/a', 40);
+  gone.add(a);
+  driver.run(driver.make.release(own));
+  const b = driver.wait('t/b', 20);
+  expect(driver.told()).toEqual({});
+  driver.advance(driver.state.queueDueMs - driver.nowMs);
+  driver.look();
+  expect(driver.told()).toEqual({ [b]: 20 });
+});
+
+test('what a hold through two children with floors leaves to others is offered at once', () => {
+  driver.run(driver.make.create('t', { limits: 100 }));
+  for (const path of ['t/b', 't/c']) driver.run(driver.make.create(path, { floor: 30 }));
+  driver.run(driver.make.create('t/a', {}));
+  driver.hold('t/a', 40);
+  const a = driver.wait('t/a', 20);
+  expect(driver.told()).toEqual({});
+  // Of the limit 20 are gone, of the floors 40.
+  grants('t/b', 20, { also: ['t/c'] });
+  expect(driver.told()).toEqual({ [a]: 20 });
 });
