@@ -100,11 +100,14 @@ describe('a Reserve by a model call', () => {
   });
 
   it('is extended by another call, and usage of either is priced', async () => {
-    const { reservationId, price } = await world.reserve(callOf());
+    const key = { idempotencyKey: 'reserve' };
+    const { reservationId, price } = await world.reserve(callOf(), key);
     const request = { reservationId, idempotencyKey: 'extend', modelCall: callOf({ candidates: [SMALL] }) };
     const { reservation } = await world.rpc.call(method.extend, request);
     expect(reservation).toMatchObject({ requestedMicros: 3_710n, grantedMicros: 3_710n });
     expect(reservation?.price?.pins?.rowHashes).toHaveLength(2);
+    // A repeat is told what its own grant paid for.
+    expect((await world.reserve(callOf(), key)).price).toEqual(price);
     const first = await world.settle(
       reservationId,
       { ...openai(1_000, 0), served: BIG },
