@@ -2,6 +2,7 @@
 import { type CallError, type CallFailure, exitCodeOf } from './call-error.ts';
 import { formatWaitMs } from './duration.ts';
 import { EXIT } from './exit-code.ts';
+import { priceAdvice } from './price-advice.ts';
 import { joinForShell } from './shell-words.ts';
 
 /** Refusals that judged nothing about money: the same key may try again. */
@@ -88,12 +89,7 @@ const DETAILED: Readonly<Record<string, (failure: CallFailure, method: string) =
     failure.retryAfterMs === undefined
       ? `The budget takes no cost past its ceiling: ${raise(failure)}, then settle again with a new key.`
       : `The budget takes no cost past its ceiling: wait until others are done, and settle again with the same key; or ${raise(failure)}.`,
-  PRICE_UNKNOWN: ({ metadata: { provider, model, unit } }, method) => {
-    if (method === 'Settle') return 'No pinned price fits what was used: settle the actual cost, or --unknown.';
-    if (model === undefined)
-      return `Say what a ${unit ?? 'unit'} is worth in USD (budgetctl prices unit), or reserve an amount.`;
-    return `Nobody has said what ${provider}/${model} costs: add its price (budgetctl prices add), use another model, or reserve an amount.`;
-  },
+  PRICE_UNKNOWN: priceAdvice,
   BUDGET_EXISTS: ({ metadata: { budget } }) =>
     `A budget of this name exists: see budgetctl get${budget === undefined ? '' : ` ${joinForShell([budget])}`}.`,
   BUDGET_NOT_FOUND: ({ metadata: { budget } }, method) => {

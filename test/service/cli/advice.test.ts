@@ -41,6 +41,8 @@ async function advised(call: keyof typeof WORDS, reason: string, details: Detail
   return (await runCli(fake, WORDS[call])).stderr;
 }
 
+const unpriced = (why: string): Details => ({ metadata: { provider: 'openai', model: 'gpt-9', why } });
+
 it.each<[keyof typeof WORDS, string, Details, string]>([
   ['settle', 'OVERRUN_REJECTED', { retryAfterMs: 1_000 }, 'settle again with the same key; or raise the limit'],
   ['settle', 'OVERRUN_REJECTED', {}, 'set-limit), then settle again with a new key.'],
@@ -60,6 +62,22 @@ it.each<[keyof typeof WORDS, string, Details, string]>([
   ['release', 'RESERVATION_RELEASED', {}, 'Nothing is left to be done.'],
   ['renew', 'RESERVATION_SETTLED', {}, 'It has ended: reserve anew.'],
   ['tree', 'FORBIDDEN', {}, 'Name your subtree: budgetctl tree'],
+  ['reserve', 'PRICE_UNKNOWN', unpriced('no_row'), 'add its price (budgetctl prices add)'],
+  ['reserve', 'PRICE_UNKNOWN', unpriced('no_base_tier'), 'without --above'],
+  ['reserve', 'PRICE_UNKNOWN', unpriced('no_row_outside_bands'), 'without --band'],
+  ['reserve', 'PRICE_UNKNOWN', unpriced('bands_overlap'), 'claim the same time of day'],
+  ['reserve', 'PRICE_UNKNOWN', unpriced('no_output_rate'), 'prices add --output'],
+  ['reserve', 'PRICE_UNKNOWN', unpriced('no_audio_rate'), '--audio-input'],
+  ['reserve', 'PRICE_UNKNOWN', unpriced('no_search_fee'), '--web-search-fee'],
+  ['reserve', 'PRICE_UNKNOWN', unpriced('service_tier'), '--service-tier'],
+  [
+    'reserve',
+    'PRICE_UNKNOWN',
+    unpriced('no_base_tier'),
+    '(budgetctl prices list openai/gpt-9, budgetctl prices retire)',
+  ],
+  ['reserve', 'PRICE_UNKNOWN', { metadata: { unit: 'INR' } }, 'Say what a INR is worth'],
+  ['settle', 'PRICE_UNKNOWN', { metadata: { why: 'unknown_price', field: 'usage.served' } }, 'No pinned price fits'],
   ['reserve', 'BUDGET_EXHAUSTED', { retryAfterMs: 3_625_000 }, 'Retry after 1h 1m.'],
 ])('%s, %s %j', async (call, reason, details, advice) => {
   expect(await advised(call, reason, details)).toContain(advice);
