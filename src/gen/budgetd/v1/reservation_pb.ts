@@ -574,7 +574,9 @@ export type ExtendRequest = Message<"budgetd.v1.ExtendRequest"> & {
   minMicros?: bigint | undefined;
 
   /**
-   * Instead of add_micros: one more model call, as in ReserveRequest. Usage of either call is then priced by the rows of both.
+   * Instead of add_micros: one more model call, as in ReserveRequest. Usage of either call is then priced by the rows of both; what
+   * the reservation has pins of is priced by these. Where it was reserved for a call: INVALID_FIELD unless service_tier,
+   * inference_geo and cache_ttl are as in that one, and for an alias that stood for another model then.
    *
    * @generated from field: budgetd.v1.ModelCall model_call = 5;
    */
