@@ -63,6 +63,8 @@ export class CachedTree {
   attachByMs: number | undefined;
   #index = new TailIndex();
   readonly #absent = new AbsentNames();
+  /** Paths that those who wait name, which may exist though they are not in memory: nothing can be decided before they are asked for. */
+  readonly #unasked = new Set<BudgetPath>();
   /** In the order in which they ended or came; one may be here twice. */
   readonly #ended: (readonly [id: ReservationId, weight: number])[] = [];
   #endedWeight = 0;
@@ -96,6 +98,7 @@ export class CachedTree {
     this.state.evictOrphans();
     for (const { id, figures } of this.state.reservations()) if (hasEnded(figures)) this.#noteEnded(id);
     for (const { def } of this.state.budgets()) if (def.closed) this.#closed.push(def.no);
+    this.#noteUnasked(asked);
     // Before anything is forgotten: what was asked for and is there must not be taken for absent. Of a tree that does not
     // exist nothing has to be noted: no name is in it.
     if (asked !== undefined && !this.#isEmpty()) this.noteAbsent(asked);
@@ -107,9 +110,13 @@ export class CachedTree {
     return this.#tip;
   }
 
-  /** What must be loaded before lapses that are due at `nowMs` can be recorded; undefined where nothing is. */
+  /**
+   * What must be loaded before lapses that are due at `nowMs` can be recorded, and those who wait be looked at; undefined where
+   * nothing is.
+   */
   missingForDue(nowMs: number): Missing | undefined {
-    if (nowMs > this.leasesThroughMs) return { paths: [], reservationIds: [], leases: true };
+    if (nowMs > this.leasesThroughMs) return { paths: [...this.#unasked], reservationIds: [], leases: true };
+    if (this.#unasked.size > 0) return { paths: [...this.#unasked], reservationIds: [], leases: false };
     const due = this.state.due(nowMs, DUE_COUNT_MAX).filter((reservation) => !hasAll(this.state, reservation));
     return due.length === 0 ? undefined : this.#missingOf(due);
   }
@@ -174,8 +181,17 @@ export class CachedTree {
       this.leasesThroughMs = loaded.leasesThroughMs;
     }
     this.noteAbsent(asked);
+    for (const path of asked.paths) this.#unasked.delete(path);
     this.letGo();
     return true;
+  }
+
+  // A budget may have come after its waiter, and a load does not know who waits by the tail alone. From here on those who wait keep
+  // theirs in memory, and what is made is seen.
+  #noteUnasked(asked: Missing | undefined): void {
+    const named = [...(this.state.queue?.waiting() ?? [])].flatMap(({ budget, also }) => [budget, ...also]);
+    for (const path of named) if (this.state.budgetAt(path) === undefined) this.#unasked.add(path);
+    for (const path of asked?.paths ?? []) this.#unasked.delete(path);
   }
 
   /** Notes what was asked for and is not there. */
