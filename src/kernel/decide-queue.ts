@@ -69,7 +69,7 @@ function lookAt(
     ? { points: allPoints(asked, rooms), wakeMs: Number.POSITIVE_INFINITY }
     : heldBackBy(judged, command, rooms, context);
   invariant(fits || held.points.length > 0, `${head.id} waits for nothing`);
-  const wakeMs = Math.min(held.wakeMs, goneMs(rooms, context), nextRiseMs(head, nowMs, context.queue));
+  const wakeMs = Math.min(held.wakeMs, goneMs(rooms, command, context), nextRiseMs(head, nowMs, context.queue));
   queue.place(line, { points: held.points, rank, wakeMs, claims: fits && isAttached });
   return NONE;
 }
