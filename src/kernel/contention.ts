@@ -96,15 +96,14 @@ function leftAt(
   command: Reserve,
   { nowMs }: DecideContext,
 ): bigint {
-  const viewOf = state.queue?.viewsAt(point.budget);
-  const room = viewOf && limitRooms(charge, nowMs).find((each) => isOf(point, each));
-  if (viewOf === undefined || room === undefined) return 0n;
+  const room = point.hasViews ? limitRooms(charge, nowMs).find((each) => isOf(point, each)) : undefined;
+  if (room === undefined) return 0n;
   const { priority } = command;
   const open = atLeastZero(openMicros(room, priority));
-  const isOwn = isThrough(state, pathsOf(command));
+  const isOwn = isThrough(state, room, pathsOf(command));
   let common = 0n;
-  for (const { head, paths } of point.aheadOf(own, viewOf, nowMs)) {
-    const isTheirs = isThrough(state, paths);
+  for (const { head, paths } of point.aheadOf(own, nowMs)) {
+    const isTheirs = isThrough(state, room, paths);
     const both = roomThrough(room, (no) => isOwn(no) && isTheirs(no), nowMs);
     const others = roomThrough(room, (no) => isTheirs(no) && !isOwn(no), nowMs);
     const bothMicros = openMicros(both, lowerOf(priority, head.priority));
@@ -114,12 +113,14 @@ function leftAt(
   return atLeastZero(open - common);
 }
 
-// One that a grant will make keeps nothing from anybody yet.
-function isThrough(state: TreeState, paths: readonly BudgetPath[]): (no: number) => boolean {
-  return (no) => {
-    const path = state.budget(no)?.def.path;
-    return path === undefined || childAt(path, paths) !== undefined;
-  };
+// One that a grant will make keeps nothing from anybody yet. Asked several times of each child that the budget lists.
+function isThrough(state: TreeState, { uses = [] }: LimitRoom, paths: readonly BudgetPath[]): (no: number) => boolean {
+  const through = new Set<number>();
+  for (const { share } of uses) {
+    const path = state.budget(share.childNo)?.def.path;
+    if (path === undefined || childAt(path, paths) !== undefined) through.add(share.childNo);
+  }
+  return (no) => through.has(no);
 }
 
 function isOf({ budget: path, no }: PointName, { budget, limit }: LimitRoom): boolean {
