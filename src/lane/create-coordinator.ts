@@ -39,7 +39,7 @@ export interface CoordinatorOptions {
    */
   readonly implausibleFactor?: number;
   /** How requests wait for room. Default: QUEUE_DEFAULT. */
-  readonly queue?: Omit<QueueContext, 'isAttached'>;
+  readonly queue?: Pick<QueueContext, 'ageMs' | 'countMax'>;
   /** The price book. Default: what was added to it, and no catalogue. */
   readonly prices?: PriceOptions;
   /** What decisions price by. Default: the price book. */
@@ -82,7 +82,7 @@ export interface RunningCoordinator extends Coordinator {
 export const IMPLAUSIBLE_FACTOR_DEFAULT = 1_000;
 
 /** A class higher after a minute; as many waiting on one budget as fit into a few megabytes. */
-export const QUEUE_DEFAULT: Omit<QueueContext, 'isAttached'> = { ageMs: 60_000, countMax: 10_000 };
+export const QUEUE_DEFAULT: Pick<QueueContext, 'ageMs' | 'countMax'> = { ageMs: 60_000, countMax: 10_000 };
 
 const monotonicMs = (): number => performance.now();
 
@@ -142,7 +142,8 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
   listeners.add((treeId, entryCount) => projector.note(treeId, entryCount));
   const isServing = (): boolean => keeper.epoch !== undefined && !lane.storeDown && stopped === undefined;
   const submit = submitTo(lane, keeper);
-  const noteServing = watchServing(isServing, options.onServingChange);
+  const tellServing = watchServing(isServing, options.onServingChange);
+  const noteServing = inTurn(() => lane.noteServing(), tellServing);
   const changedHands = (): void => {
     lane.reset();
     noteServing();
@@ -224,6 +225,13 @@ async function startInOrder({ writer, keeper, projector, reaper }: Parts, option
 }
 
 // Measured by the store's clock; a clock that is injected says nothing about it.
+function inTurn(first: () => void, second: () => void): () => void {
+  return () => {
+    first();
+    second();
+  };
+}
+
 function gapBefore(toMs: number, epoch: number, gapMs: number): LeaderGap {
   return { epoch, fromMs: toMs - gapMs, toMs };
 }
