@@ -14,9 +14,12 @@ export interface PricedReserve extends Reserve {
   readonly unpriced?: Refusal;
 }
 
-/** A Reserve with what its call can cost at the most, which is granted whole or not at all; one by amount as it is. */
+/**
+ * A Reserve with what its call can cost at the most, which is granted whole or not at all; one by amount, or priced already, as it
+ * is.
+ */
 export function pricedReserve(command: Reserve, { def }: BudgetState, context: DecideContext): PricedReserve {
-  if (command.call === undefined) return command;
+  if (command.call === undefined || command.price !== undefined) return command;
   const priced = context.pricing.price(command.call, def.unit, context.nowMs);
   if (priced.kind === 'unpriced') return { ...command, unpriced: unpricedRefusal(priced, def.path) };
   const { maxMicros, record } = priced;
@@ -31,7 +34,7 @@ export function alternativeOf(
   context: DecideContext,
 ): PricedReserve | undefined {
   if (call === undefined) return { ...command, maxMicros, minMicros: maxMicros, price: undefined };
-  const cheaper = pricedReserve({ ...command, call }, named, context);
+  const cheaper = pricedReserve({ ...command, call, price: undefined }, named, context);
   return cheaper.unpriced !== undefined || cheaper.maxMicros > command.maxMicros ? undefined : cheaper;
 }
 

@@ -217,6 +217,7 @@ export function enqueued(
     tokens: 0,
     toolCalls: 7,
     alternatives: [{ label: 'small "model"', maxMicros: 9n }],
+    call: { kind: 'call', call: { candidates: [{ provider: 'openai', model: 'a "b"' }], serviceTier: 'flex' } },
     key: { digest: digest(`key of ${id}`), fingerprint: digest('fingerprint') },
     actor: own.actor,
     salt: own.personal?.salt,

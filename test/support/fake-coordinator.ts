@@ -90,6 +90,7 @@ export function fakeWaiting(id: string): Reservation {
     tokens: 0,
     toolCalls: 0,
     alternatives: [],
+    call: undefined,
     key: { digest: 'digest', fingerprint: 'fingerprint' },
     actor: 'tester',
     salt: undefined,
