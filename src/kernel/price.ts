@@ -95,6 +95,7 @@ export const ANY_MODEL: ModelRules = { allowed: undefined, maxTier: undefined };
 
 /** Rules after an edit; a field that is there and undefined is taken away. */
 export function modelsAfter(before: ModelRules, edit: Partial<ModelRules>): ModelRules {
+  if (Object.keys(edit).length === 0) return before;
   const { allowed, maxTier } = { ...before, ...edit };
   return allowed === undefined && maxTier === undefined ? ANY_MODEL : { allowed, maxTier };
 }
