@@ -104,7 +104,10 @@ describe('a model call', () => {
     [['reserve', 'acme', '--model', 'gpt-4o', '--bytes', '1'], '"gpt-4o" is not provider/model'],
     [['reserve', 'acme', '--model', 'a/b', '--bytes', '-1'], '"-1" is not a whole number from 0 up'],
     [['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--media', 'image'], 'is not a whole number'],
-    [['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--media', 'smell=1'], '"smell=1" is not kind=tokens'],
+    [
+      ['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--media', 'smell=1'],
+      '"smell=1" is not kind=tokens, with a kind of image, audio',
+    ],
     [
       ['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--server-tool', 'x=1,2'],
       '"x=1,2" is not kind=uses,tokens',
