@@ -16,8 +16,8 @@ import { alternativeOf } from './refuse-price.ts';
 import { askOf } from './refuse-reserve.ts';
 import type { ReservationFigures } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
-import type { WaitLine } from './wait-line.ts';
 import { rankOf, type Waiting } from './wait-order.ts';
+import type { PlacedLine } from './wait-point.ts';
 import type { WaitQueue } from './wait-queue.ts';
 
 /** Whose time is over at once, in one entry. */
@@ -57,7 +57,7 @@ const NONE: readonly never[] = [];
 function lookAt(
   state: TreeState,
   queue: WaitQueue,
-  line: WaitLine,
+  line: PlacedLine,
   context: DecideContext,
   isTurn: boolean,
 ): readonly Entry[] {

@@ -3,7 +3,6 @@ import { invariant } from './invariant.ts';
 import { type BudgetPath, chainOf, type ReservationId } from './names.ts';
 import type { Reservation } from './reservation.ts';
 import type { Waiting } from './wait-order.ts';
-import type { Place } from './wait-view.ts';
 
 /** Whoever can do with nothing of the money, or uses no tokens, is not held back by one that waits for them: it is another line. */
 export function lineKey({ id, budget, also, priority, queued }: Waiting): string {
@@ -18,8 +17,13 @@ export function pathsOf({ budget, also }: Reservation): readonly BudgetPath[] {
   return also.length === 0 ? chainOf(budget) : [...new Set([budget, ...also].flatMap(chainOf))];
 }
 
+/** What a line knows itself of where its head stands. */
+export interface Ranked {
+  readonly child: { readonly rank: number };
+}
+
 /** Those that ask the same in the same class, first come first. */
-export class WaitLine {
+export class WaitLine<Place extends Ranked = Ranked> {
   readonly key: string;
   readonly paths: readonly BudgetPath[];
   readonly #waiting = new Map<ReservationId, Waiting>();

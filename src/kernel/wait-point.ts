@@ -5,7 +5,21 @@ import { IndexedHeap } from './indexed-heap.ts';
 import type { BudgetPath } from './names.ts';
 import type { WaitLine } from './wait-line.ts';
 import { childAt, isAhead, type Share, type Standing } from './wait-order.ts';
-import { type Place, viewIsAhead, type WaitChild, WaitView } from './wait-view.ts';
+import { viewIsAhead, type WaitChild, WaitView } from './wait-view.ts';
+
+/** Where the head of a line stands. */
+export interface Place {
+  readonly point: WaitPoint;
+  readonly child: PlacedChild;
+}
+
+/** A line that knows its places. */
+export type PlacedLine = WaitLine<Place>;
+
+/** A view of a point. */
+export type PointView = WaitView<PlacedLine>;
+
+type PlacedChild = WaitChild<PlacedLine>;
 
 /**
  * What can be short: a limit, a rate (`no` is theirs) or the slots (0) of a budget, or the share that it may use of a limit of the
@@ -21,7 +35,7 @@ export interface PointName {
 export interface Views {
   /** What they were made for; with other ones who is told apart is another question. */
   readonly childShares: readonly ChildShare[];
-  readonly viewOf: (line: WaitLine) => string;
+  readonly viewOf: (line: PlacedLine) => string;
 }
 
 /** What a point asks of the tree, and tells the queue. */
@@ -31,11 +45,11 @@ export interface PointWorld {
   /** How those at the limits of a budget are told apart: `known` if that is still right; undefined where the same is open to all. */
   readonly viewsAt: (budget: BudgetPath, known: Views | undefined) => Views | undefined;
   /** Who is first of a view now may be left more than whoever was, or than it was itself. */
-  readonly stir: (view: WaitView) => void;
+  readonly stir: (view: PointView, point: WaitPoint) => void;
   /** Nobody is in a view any more. */
-  readonly emptied: (view: WaitView) => void;
+  readonly emptied: (view: PointView) => void;
   /** Another line comes first at a point. */
-  readonly firstChanged: (before: WaitLine | undefined, after: WaitLine | undefined) => void;
+  readonly firstChanged: (before: PlacedLine | undefined, after: PlacedLine | undefined) => void;
 }
 
 /** How often shares are reckoned anew for the time that has passed. */
@@ -51,8 +65,8 @@ export class WaitPoint implements PointName {
   readonly no: number;
   readonly #world: PointWorld;
   /** None is empty. */
-  readonly #views = new IndexedHeap<WaitView>(viewIsAhead);
-  readonly #byKey = new Map<string, WaitView>();
+  readonly #views = new IndexedHeap<PointView>(viewIsAhead);
+  readonly #byKey = new Map<string, PointView>();
   #told: Views | undefined;
   /** Children that have had more, or less, since their shares were reckoned. */
   readonly #moved = new Set<string>();
@@ -75,7 +89,7 @@ export class WaitPoint implements PointName {
     return this.#told !== undefined;
   }
 
-  get firstLine(): WaitLine | undefined {
+  get firstLine(): PlacedLine | undefined {
     return this.#views.top?.firstLine;
   }
 
@@ -90,7 +104,7 @@ export class WaitPoint implements PointName {
   }
 
   /** Those who come before a standing at `nowMs`, the first of each view. */
-  aheadOf(standing: Standing, nowMs: number): WaitLine[] {
+  aheadOf(standing: Standing, nowMs: number): PlacedLine[] {
     this.bringForward(nowMs);
     return this.#views.items.flatMap((view) => {
       const { first, firstLine } = view;
@@ -100,7 +114,7 @@ export class WaitPoint implements PointName {
 
   /** Has the first of each view judged again. */
   stir(): void {
-    for (const view of this.#views.items) this.#world.stir(view);
+    for (const view of this.#views.items) this.#world.stir(view, this);
   }
 
   /** Takes note that a child has had more or less; returns whether anybody waits here who comes through it. */
@@ -128,21 +142,21 @@ export class WaitPoint implements PointName {
     // Whoever stands behind the same ones as before is left the same.
     const from = after.findIndex(({ view, line }, at) => before[at]?.view !== view || before[at].line !== line);
     if (from === -1) return;
-    for (const { view } of after.slice(from)) this.#world.stir(view);
+    for (const { view } of after.slice(from)) this.#world.stir(view, this);
     if (from === 0) this.#world.firstChanged(before[0]?.line, after[0]?.line);
   }
 
-  #inOrder(): { readonly view: WaitView; readonly line: WaitLine | undefined }[] {
+  #inOrder(): { readonly view: PointView; readonly line: PlacedLine | undefined }[] {
     const views = this.#views.size < 2 ? this.#views.items : this.#views.items.toSorted(byFirst);
     return views.map((view) => ({ view, line: view.firstLine }));
   }
 
-  #reckon(step: number): [WaitChild, Share][] {
+  #reckon(step: number): [PlacedChild, Share][] {
     const isNew = this.#step === NO_STEP;
     const isLater = step !== this.#step;
     this.#step = step;
-    const changed: [WaitChild, Share][] = [];
-    const look = (child: WaitChild): void => {
+    const changed: [PlacedChild, Share][] = [];
+    const look = (child: PlacedChild): void => {
       const share = this.#share(child.path);
       const { useMicros, weight } = child.share;
       if (share.useMicros !== useMicros || share.weight !== weight) changed.push([child, share]);
@@ -158,17 +172,17 @@ export class WaitPoint implements PointName {
     return changed;
   }
 
-  add(line: WaitLine, rank: number): void {
+  add(line: PlacedLine, rank: number): void {
     const path = childAt(this.budget, line.paths) ?? '';
     const before = this.firstLine;
     line.places.push({ point: this, child: this.#put(line, rank, path, () => this.#share(path)) });
     if (this.firstLine !== before) this.#world.firstChanged(before, this.firstLine);
   }
 
-  #put(line: WaitLine, rank: number, path: string, share: () => Share): WaitChild {
+  #put(line: PlacedLine, rank: number, path: string, share: () => Share): PlacedChild {
     const key = this.#told?.viewOf(line) ?? '';
     const known = this.#byKey.get(key);
-    const view = known ?? new WaitView(this, key);
+    const view = known ?? new WaitView<PlacedLine>(key);
     const child = view.add(line, rank, path, share);
     if (known === undefined) {
       this.#byKey.set(key, view);
@@ -178,7 +192,7 @@ export class WaitPoint implements PointName {
   }
 
   /** Takes a line out. Those who stood behind it, and not behind the next of its view, may be left more than before. */
-  remove(line: WaitLine, child: WaitChild): void {
+  remove(line: PlacedLine, child: PlacedChild): void {
     const { view } = child;
     const before = this.firstLine;
     const wasFirst = view.firstLine === line;
@@ -190,8 +204,8 @@ export class WaitPoint implements PointName {
       this.#world.emptied(view);
     } else this.#views.add(view);
     if (!wasFirst) return;
-    if (!view.isEmpty) this.#world.stir(view);
-    for (const other of behind) if (view.isEmpty || !viewIsAhead(view, other)) this.#world.stir(other);
+    if (!view.isEmpty) this.#world.stir(view, this);
+    for (const other of behind) if (view.isEmpty || !viewIsAhead(view, other)) this.#world.stir(other, this);
     if (this.firstLine !== before) this.#world.firstChanged(before, this.firstLine);
   }
 
@@ -215,7 +229,7 @@ export class WaitPoint implements PointName {
     this.stir();
   }
 
-  #placed(line: WaitLine, { rank, path, share }: WaitChild): Place {
+  #placed(line: PlacedLine, { rank, path, share }: PlacedChild): Place {
     return { point: this, child: this.#put(line, rank, path, () => share) };
   }
 
@@ -228,7 +242,7 @@ export class WaitPoint implements PointName {
   }
 }
 
-function byFirst(a: WaitView, b: WaitView): number {
+function byFirst(a: PointView, b: PointView): number {
   return viewIsAhead(a, b) ? -1 : 1;
 }
 

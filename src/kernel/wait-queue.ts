@@ -21,30 +21,38 @@ import { type BudgetPath, parentOf, type ReservationId } from './names.ts';
 
 import { goesBefore, lineKey, pathsOf, WaitLine } from './wait-line.ts';
 import type { Share, Waiting } from './wait-order.ts';
-import { isSame, type PointName, type PointWorld, SHARE_STEP_MS, WaitPoint } from './wait-point.ts';
-import type { Place, WaitView } from './wait-view.ts';
+import {
+  isSame,
+  type Place,
+  type PlacedLine,
+  type PointName,
+  type PointView,
+  type PointWorld,
+  SHARE_STEP_MS,
+  WaitPoint,
+} from './wait-point.ts';
 
 /** See the head of this file. */
 export class WaitQueue {
   readonly #world: PointWorld;
-  readonly #lines = new Map<string, WaitLine>();
+  readonly #lines = new Map<string, PlacedLine>();
   /** Lines that ask each path or one below it. */
-  readonly #linesAt = new Map<BudgetPath, Set<WaitLine>>();
+  readonly #linesAt = new Map<BudgetPath, Set<PlacedLine>>();
   readonly #points = new Map<BudgetPath, WaitPoint[]>();
   readonly #byDigest = new Map<string, ReservationId>();
   readonly #ends = new IndexedHeap<Waiting>((a, b) => a.queued.untilMs < b.queued.untilMs);
   readonly #byId = new Map<ReservationId, Waiting>();
-  readonly #wakes = new IndexedHeap<WaitLine>((a, b) => a.wakeMs < b.wakeMs);
+  readonly #wakes = new IndexedHeap<PlacedLine>((a, b) => a.wakeMs < b.wakeMs);
   /** How many wait on each path and below it. */
   readonly #counts = new Map<BudgetPath, number>();
   /** Lines whose head has to be judged, whatever its places. */
-  readonly #unjudged = new Set<WaitLine>();
+  readonly #unjudged = new Set<PlacedLine>();
   /** Of which the first has to be judged, unless it claims. */
-  readonly #stirred = new Set<WaitView>();
+  readonly #stirred = new Map<PointView, WaitPoint>();
   /** Lines whose head fits and takes its turn once nobody has to be judged before it. */
-  readonly #claiming = new Set<WaitLine>();
+  readonly #claiming = new Set<PlacedLine>();
   /** Those of them that are first wherever they wait, the most urgent first, then who came first. */
-  readonly #turns = new IndexedHeap<WaitLine>(goesBefore);
+  readonly #turns = new IndexedHeap<PlacedLine>(goesBefore);
   /** Points where shares have changed. */
   readonly #shifted = new Set<WaitPoint>();
   /** Of time by which shares were reckoned last at all points. */
@@ -53,7 +61,7 @@ export class WaitQueue {
   constructor(tree: Pick<PointWorld, 'shareOf' | 'viewsAt'>) {
     this.#world = {
       ...tree,
-      stir: (view) => this.#stirred.add(view),
+      stir: (view, point) => this.#stirred.set(view, point),
       emptied: (view) => this.#stirred.delete(view),
       firstChanged: (before, after) => {
         if (before !== undefined) this.#setTurn(before);
@@ -114,7 +122,7 @@ export class WaitQueue {
     const key = lineKey(waiting);
     let line = this.#lines.get(key);
     if (line === undefined) {
-      line = new WaitLine(key, waiting);
+      line = new WaitLine<Place>(key, waiting);
       this.#lines.set(key, line);
       for (const path of paths) this.#linesAt.set(path, (this.#linesAt.get(path) ?? new Set()).add(line));
     }
@@ -236,20 +244,19 @@ export class WaitQueue {
   }
 
   /** A head that has to be judged whatever its places; undefined where there is none. */
-  nextUnjudged(nowMs: number): WaitLine | undefined {
+  nextUnjudged(nowMs: number): PlacedLine | undefined {
     return this.#unjudged.values().next().value ?? this.#nextAwake(nowMs);
   }
 
-  #nextAwake(nowMs: number): WaitLine | undefined {
+  #nextAwake(nowMs: number): PlacedLine | undefined {
     const line = this.#wakes.top;
     return line !== undefined && line.wakeMs <= nowMs ? line : undefined;
   }
 
   /** A head that comes first where something may have come back, and has not been judged since; undefined where there is none. */
-  nextStirred(nowMs: number): WaitLine | undefined {
+  nextStirred(nowMs: number): PlacedLine | undefined {
     this.#bringForward(nowMs);
-    for (const view of this.#stirred) {
-      const { point } = view;
+    for (const [view, point] of this.#stirred) {
       point.refresh();
       point.bringForward(nowMs);
       const line = view.firstLine;
@@ -270,12 +277,12 @@ export class WaitQueue {
   }
 
   /** Whether nobody but the head of a line has to be judged: the usual case, in which it need not claim anything first. */
-  isLeft(line: WaitLine, nowMs: number): boolean {
+  isLeft(line: PlacedLine, nowMs: number): boolean {
     if (this.#claiming.size > 0 || this.#shifted.size > 0) return false;
     const awake = this.#nextAwake(nowMs);
     if (awake !== undefined && awake !== line) return false;
     for (const each of this.#unjudged) if (each !== line) return false;
-    for (const { firstLine } of this.#stirred) if (firstLine !== undefined && firstLine !== line) return false;
+    for (const { firstLine } of this.#stirred.keys()) if (firstLine !== undefined && firstLine !== line) return false;
     return true;
   }
 
@@ -283,17 +290,17 @@ export class WaitQueue {
    * A head that claims, to be asked once no other one has to be judged: one that is first wherever it does before others, and of those
    * the most urgent, then the first that came, since others may wait for its turn alone.
    */
-  get nextClaim(): WaitLine | undefined {
+  get nextClaim(): PlacedLine | undefined {
     return this.#turns.top ?? this.#claiming.values().next().value;
   }
 
-  #setTurn(line: WaitLine): void {
+  #setTurn(line: PlacedLine): void {
     const isReady = this.#claiming.has(line) && line.places.every(({ point }) => point.firstLine === line);
     if (!isReady) this.#turns.remove(line);
     else if (!this.#turns.has(line)) this.#turns.add(line);
   }
 
-  #stopClaiming(line: WaitLine): void {
+  #stopClaiming(line: PlacedLine): void {
     this.#claiming.delete(line);
     this.#turns.remove(line);
   }
@@ -302,7 +309,7 @@ export class WaitQueue {
    * Gives the head of a line its places. `claims`: it fits and is first as far as it is known; it is to be judged once more when all
    * others are. Else it is known not to fit, or not to be first, at each of them, or is not there to be granted anything.
    */
-  place(line: WaitLine, { points, rank, wakeMs, claims }: Placement): void {
+  place(line: PlacedLine, { points, rank, wakeMs, claims }: Placement): void {
     this.#unjudged.delete(line);
     this.#stopClaiming(line);
     for (const { point } of line.places) point.refresh();
@@ -325,7 +332,7 @@ export class WaitQueue {
   }
 
   /** Lines that ask a budget or one below it. */
-  linesAt(path: BudgetPath): Iterable<WaitLine> {
+  linesAt(path: BudgetPath): Iterable<PlacedLine> {
     return this.#linesAt.get(path) ?? NO_LINES;
   }
 
@@ -337,7 +344,7 @@ export class WaitQueue {
   }
 
   // Its places go, and with them what was known of those behind it.
-  #unplace(line: WaitLine): void {
+  #unplace(line: PlacedLine): void {
     this.#stopClaiming(line);
     for (const { point } of line.places) point.refresh();
     for (const place of [...line.places]) this.#leave(line, place);
@@ -345,7 +352,7 @@ export class WaitQueue {
     line.wakeMs = Number.POSITIVE_INFINITY;
   }
 
-  #leave(line: WaitLine, place: Place): void {
+  #leave(line: PlacedLine, place: Place): void {
     const { point, child } = place;
     point.remove(line, child);
     line.places.splice(line.places.indexOf(place), 1);
@@ -366,7 +373,7 @@ export class WaitQueue {
   }
 
   // A batch that is taken back: those that it took out come back where they were.
-  #putBack(line: WaitLine, waiting: Waiting): void {
+  #putBack(line: PlacedLine, waiting: Waiting): void {
     this.#unplace(line);
     line.insert(waiting);
     this.#unjudged.add(line);
@@ -382,7 +389,7 @@ export interface Placement {
 }
 
 const NO_POINTS: readonly WaitPoint[] = [];
-const NO_LINES: readonly WaitLine[] = [];
+const NO_LINES: readonly PlacedLine[] = [];
 
 function stepAt(nowMs: number): number {
   return Math.floor(nowMs / SHARE_STEP_MS);

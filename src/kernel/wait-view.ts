@@ -5,23 +5,16 @@ import { IndexedHeap } from './indexed-heap.ts';
 import { invariant } from './invariant.ts';
 import type { WaitLine } from './wait-line.ts';
 import { lessOf, RANK_MAX, type Share, type Standing } from './wait-order.ts';
-import type { WaitPoint } from './wait-point.ts';
-
-/** Where the head of a line stands. */
-export interface Place {
-  readonly point: WaitPoint;
-  readonly child: WaitChild;
-}
 
 /** The heads of a view that come through one child, in one class. */
-export class WaitChild {
-  readonly view: WaitView;
+export class WaitChild<Line extends WaitLine> {
+  readonly view: WaitView<Line>;
   readonly path: string;
   readonly rank: number;
   share: Share;
-  readonly lines = new IndexedHeap<WaitLine>((a, b) => a.head.queued.seq < b.head.queued.seq);
+  readonly lines = new IndexedHeap<Line>((a, b) => a.head.queued.seq < b.head.queued.seq);
 
-  constructor(view: WaitView, path: string, rank: number, share: Share) {
+  constructor(view: WaitView<Line>, path: string, rank: number, share: Share) {
     this.view = view;
     this.path = path;
     this.rank = rank;
@@ -35,21 +28,19 @@ export class WaitChild {
   }
 }
 
-function childIsAhead(a: WaitChild, b: WaitChild): boolean {
+function childIsAhead<Line extends WaitLine>(a: WaitChild<Line>, b: WaitChild<Line>): boolean {
   const less = lessOf(a.share, b.share);
   return less === 0 ? a.seq < b.seq : less < 0;
 }
 
 /** See the head of this file. */
-export class WaitView {
-  readonly point: WaitPoint;
+export class WaitView<Line extends WaitLine> {
   readonly key: string;
   /** By rank. */
-  readonly #children = PRIORITIES.map(() => new IndexedHeap<WaitChild>(childIsAhead));
-  readonly #byPath = PRIORITIES.map(() => new Map<string, WaitChild>());
+  readonly #children = PRIORITIES.map(() => new IndexedHeap<WaitChild<Line>>(childIsAhead));
+  readonly #byPath = PRIORITIES.map(() => new Map<string, WaitChild<Line>>());
 
-  constructor(point: WaitPoint, key: string) {
-    this.point = point;
+  constructor(key: string) {
     this.key = key;
   }
 
@@ -57,7 +48,7 @@ export class WaitView {
     return this.firstChild === undefined;
   }
 
-  get firstChild(): WaitChild | undefined {
+  get firstChild(): WaitChild<Line> | undefined {
     for (let rank = RANK_MAX; rank >= 0; rank -= 1) {
       const child = this.#children[rank]?.top;
       if (child !== undefined) return child;
@@ -65,7 +56,7 @@ export class WaitView {
     return undefined;
   }
 
-  get firstLine(): WaitLine | undefined {
+  get firstLine(): Line | undefined {
     return this.firstChild?.lines.top;
   }
 
@@ -76,19 +67,19 @@ export class WaitView {
   }
 
   /** All of them, in no order. */
-  *children(): Generator<WaitChild> {
+  *children(): Generator<WaitChild<Line>> {
     for (const children of this.#children) yield* children.items;
   }
 
   /** Those of one child. */
-  childrenAt(path: string): WaitChild[] {
+  childrenAt(path: string): WaitChild<Line>[] {
     return this.#byPath.flatMap((byPath) => byPath.get(path) ?? []);
   }
 
   /** Adds a line; `share`: what its child has had. */
-  add(line: WaitLine, rank: number, path: string, share: () => Share): WaitChild {
-    const byPath = this.#byPath[rank] as Map<string, WaitChild>;
-    const heap = this.#children[rank] as IndexedHeap<WaitChild>;
+  add(line: Line, rank: number, path: string, share: () => Share): WaitChild<Line> {
+    const byPath = this.#byPath[rank] as Map<string, WaitChild<Line>>;
+    const heap = this.#children[rank] as IndexedHeap<WaitChild<Line>>;
     const known = byPath.get(path);
     const child = known ?? new WaitChild(this, path, rank, share());
     child.lines.add(line);
@@ -99,8 +90,8 @@ export class WaitView {
     return child;
   }
 
-  remove(line: WaitLine, child: WaitChild): void {
-    const heap = this.#children[child.rank] as IndexedHeap<WaitChild>;
+  remove(line: Line, child: WaitChild<Line>): void {
+    const heap = this.#children[child.rank] as IndexedHeap<WaitChild<Line>>;
     // Out of its heap first: a child without lines compares with nothing.
     heap.remove(child);
     child.lines.remove(line);
@@ -109,14 +100,17 @@ export class WaitView {
   }
 
   /** Takes note of what a child has had. The point puts its views into order itself. */
-  reckoned(child: WaitChild, share: Share): void {
+  reckoned(child: WaitChild<Line>, share: Share): void {
     child.share = share;
     this.#children[child.rank]?.moved(child);
   }
 }
 
 /** Whether the first of a view comes before that of another one; neither is empty. */
-export function viewIsAhead({ firstChild: a }: WaitView, { firstChild: b }: WaitView): boolean {
+export function viewIsAhead<Line extends WaitLine>(
+  { firstChild: a }: WaitView<Line>,
+  { firstChild: b }: WaitView<Line>,
+): boolean {
   invariant(a !== undefined && b !== undefined, 'a view without lines is gone');
   return a.rank === b.rank ? childIsAhead(a, b) : a.rank > b.rank;
 }
