@@ -139,7 +139,7 @@ it('decided in batches and one by one, ahead or not, the same is written down', 
       expect(many.state.queue?.count).toBe(queue.state.queue?.count);
       granted += queue.grantCount;
     }),
-    { numRuns: 150 },
+    { numRuns: 200 },
   );
   expect(granted).toBeGreaterThan(30);
 });
