@@ -95,10 +95,12 @@ export function decideUpdate(state: TreeState, command: UpdateBudget, context: D
     kind: command.budgetKind ?? before.kind,
     owner: command.owner ?? before.owner,
     uncapped,
-    shape: { ...before.shape, ...command.shape },
+    // What is not named stays what it was, as an object too: those who wait are looked at for what an edit changed (edit-for-waits.ts).
+    shape: command.shape === undefined ? before.shape : { ...before.shape, ...command.shape },
     onExpiry: command.onExpiry ?? before.onExpiry,
     overrun: command.overrun ?? before.overrun,
-    enforcement: { ...before.enforcement, ...command.enforcement },
+    enforcement:
+      command.enforcement === undefined ? before.enforcement : { ...before.enforcement, ...command.enforcement },
     alertAt: command.alertAt ?? before.alertAt,
     weight: command.weight ?? before.weight,
     floorMicros,

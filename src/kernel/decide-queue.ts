@@ -16,29 +16,39 @@ import { alternativeOf } from './refuse-price.ts';
 import { askOf } from './refuse-reserve.ts';
 import type { ReservationFigures } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
+import type { WaitLine } from './wait-line.ts';
 import { rankOf, type Waiting } from './wait-order.ts';
-import type { WaitLine } from './wait-point.ts';
 import type { WaitQueue } from './wait-queue.ts';
 
 /** Whose time is over at once, in one entry. */
 const ENDED_PAGE = 100;
 
+/** How many of those who wait may still be judged before others have their turn: thousands may have to be. */
+export interface HeadsLeft {
+  left: number;
+}
+
 /**
- * The entries of what has to happen next to those who wait, to be applied before it is asked again; none: everybody waits rightly.
- * Who is granted is told from its `Granted`, who leaves from its `LeftQueue`.
+ * The entries of what has to happen next to those who wait, to be applied before it is asked again; none: everybody waits rightly, or
+ * nothing is left of `heads`, and there is more to do. Who is granted is told from its `Granted`, who leaves from its `LeftQueue`.
  */
-export function decideQueue(state: TreeState, context: DecideContext): readonly Entry[] {
+export function decideQueue(
+  state: TreeState,
+  context: DecideContext,
+  heads: HeadsLeft = { left: Number.POSITIVE_INFINITY },
+): readonly Entry[] {
   const { queue } = state;
   if (queue === undefined || !queue.isDue(context.nowMs)) return NONE;
   const ended = queue.ended(context.nowMs, ENDED_PAGE);
   if (ended.length > 0) return [timedOut(state, ended, context)];
-  for (;;) {
-    const open = queue.nextUnplaced(context.nowMs) ?? queue.nextStirred(context.nowMs);
+  for (; heads.left > 0; heads.left -= 1) {
+    const open = queue.nextUnjudged(context.nowMs) ?? queue.nextStirred(context.nowMs);
     const line = open ?? queue.nextClaim;
     if (line === undefined) return NONE;
     const entries = lookAt(state, queue, line, context, open === undefined);
     if (entries.length > 0) return entries;
   }
+  return NONE;
 }
 
 const NONE: readonly never[] = [];
@@ -61,7 +71,7 @@ function lookAt(
   }
   const fits = outcome.kind === 'grant';
   const isAttached = context.queue.isAttached(head.id);
-  if (fits && isAttached && (isTurn || queue.isLeft(line)))
+  if (fits && isAttached && (isTurn || queue.isLeft(line, context.nowMs)))
     return granted(state, command, context, judged.charge, outcome).entries;
   const { nowMs } = context;
   const rank = rankOf(head.priority, head.createMs, nowMs, context.queue.ageMs);
@@ -70,7 +80,7 @@ function lookAt(
     ? { points: allPoints(asked, rooms), wakeMs: Number.POSITIVE_INFINITY }
     : heldBackBy(judged, rooms, context);
   invariant(fits || held.points.length > 0, `${head.id} waits for nothing`);
-  const wakeMs = Math.min(held.wakeMs, goneMs(rooms, context), nextRiseMs(head, nowMs, context.queue));
+  const wakeMs = Math.min(held.wakeMs, goneMs(rooms, command, context), nextRiseMs(head, nowMs, context.queue));
   queue.place(line, { points: held.points, rank, wakeMs, claims: fits && isAttached });
   return NONE;
 }

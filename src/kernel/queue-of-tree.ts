@@ -4,8 +4,9 @@ import { childrenIn } from './child-share.ts';
 import type { Effect } from './entry.ts';
 import type { BudgetPath } from './names.ts';
 import { NO_USE, recentMicros } from './recent-use.ts';
+import type { WaitLine } from './wait-line.ts';
 import { childAt, type Share } from './wait-order.ts';
-import type { ViewOf } from './wait-point.ts';
+import type { Views } from './wait-point.ts';
 import { WaitQueue } from './wait-queue.ts';
 
 /** Where budgets are found. */
@@ -16,17 +17,20 @@ interface Budgets {
 
 /** An empty queue. */
 export function queueOf(state: Budgets): WaitQueue {
-  return new WaitQueue(
-    (budget, child, atMs) => shareOf(state, budget, child, atMs),
-    (budget) => viewsAt(state, budget),
-  );
+  return new WaitQueue({
+    shareOf: (budget, child, atMs) => shareOf(state, budget, child, atMs),
+    viewsAt: (budget, known) => viewsAt(state, budget, known),
+  });
 }
 
 /** Takes note of an effect on a budget; `frees`: less of it is used than before. A share of a limit is counted where the limit is. */
 export function budgetMoved(queue: WaitQueue, state: Budgets, def: BudgetDef, effect: Effect, frees: boolean): void {
   queue.budgetMoved(def, frees);
+  const through = childrenIn(def, effect.accounts);
+  // What goes through two floors at once is taken once, and kept back less for both of them.
+  if (through.size > 1) queue.stirBudget(def.path);
   if (!frees) return;
-  for (const no of childrenIn(def, effect.accounts)) {
+  for (const no of through) {
     const child = state.budget(no);
     if (child !== undefined) queue.stirBudget(child.def.path);
   }
@@ -43,10 +47,22 @@ function shareOf(state: Budgets, budget: BudgetPath, child: string, atMs: number
   return { useMicros: heldMicros + recentMicros(own.recent ?? NO_USE, atMs), weight: BigInt(own.def.weight) };
 }
 
-function viewsAt(state: Budgets, budget: BudgetPath): ViewOf | undefined {
+function viewsAt(state: Budgets, budget: BudgetPath, known: Views | undefined): Views | undefined {
   const def = state.budgetAt(budget)?.def;
   if (def === undefined || (def.enforcement.kept.length === 0 && def.childShares.length === 0)) return undefined;
-  const children = def.childShares.flatMap(({ childNo }) => state.budget(childNo)?.def.path ?? []);
-  return ({ head, paths }) =>
-    [head.priority, ...children.filter((child) => childAt(child, paths) !== undefined)].join(' ');
+  const { childShares } = def;
+  if (known?.childShares === childShares) return known;
+  const listed = new Set(childShares.map(({ childNo }) => childNo));
+  // Through which of those it goes, whether they are loaded or not: who waits below one has it loaded.
+  const through = (path: BudgetPath): number | undefined => {
+    const child = childAt(budget, [path]);
+    const no = child && state.budgetAt(child as BudgetPath)?.def.no;
+    return no !== undefined && no !== '' && listed.has(no) ? no : undefined;
+  };
+  const viewOf = ({ head: { priority }, paths }: WaitLine): string => {
+    if (listed.size === 0) return priority;
+    const nos = new Set(paths.flatMap((path) => through(path) ?? []));
+    return [priority, ...[...nos].sort((a, b) => a - b)].join(' ');
+  };
+  return { childShares, viewOf };
 }

@@ -6,6 +6,8 @@ import type { DecideContext } from './decision.ts';
 import { ANY_MODEL, type CallToPrice, type PriceRecord, type Unpriced } from './price.ts';
 import type { Refusal } from './refusal.ts';
 import type { Alternative } from './request.ts';
+import type { Reservation } from './reservation.ts';
+import type { TreeState } from './tree-state.ts';
 
 /** A Reserve whose amount is known, or why it is not. */
 export interface PricedReserve extends Reserve {
@@ -36,14 +38,16 @@ export function alternativeOf(
   return cheaper.unpriced !== undefined || cheaper.maxMicros > command.maxMicros ? undefined : cheaper;
 }
 
-/** An Extend with what its call can cost; a refusal where that has no price. */
+/** An Extend with what its call can cost beside what the reservation has pinned; a refusal where that has no price. */
 export function pricedExtend(
+  state: TreeState,
   command: Extend,
-  { def }: BudgetState,
+  { budgetNo, price: before }: Reservation,
   context: DecideContext,
 ): { readonly command: Extend; readonly price: PriceRecord | undefined; readonly unpriced: Refusal | undefined } {
   if (command.call === undefined) return { command, price: undefined, unpriced: undefined };
-  const priced = context.pricing.price(command.call, def.unit, context.nowMs);
+  const { def } = state.mustBudget(budgetNo);
+  const priced = context.pricing.price(command.call, def.unit, context.nowMs, before);
   if (priced.kind === 'unpriced') return { command, price: undefined, unpriced: unpricedRefusal(priced, def.path) };
   const { maxMicros, record } = priced;
   return { command: { ...command, addMicros: maxMicros, minMicros: maxMicros }, price: record, unpriced: undefined };

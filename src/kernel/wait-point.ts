@@ -1,10 +1,11 @@
-// One point of the wait queue (wait-queue.ts): the heads of lines that wait at it, in their order. Shares are reckoned when somebody looks,
-// and only those that have changed.
-import { PRIORITIES } from './enforcement.ts';
+// One point of the wait queue (wait-queue.ts): the heads of lines that wait at it, by what of it is open to them, each in their order.
+// Shares are reckoned when somebody looks, and only those that have changed.
+import type { ChildShare } from './budget.ts';
 import { IndexedHeap } from './indexed-heap.ts';
-import { invariant } from './invariant.ts';
-import type { BudgetPath, ReservationId } from './names.ts';
-import { childAt, isAhead, lessOf, RANK_MAX, type Share, type Standing, type Waiting } from './wait-order.ts';
+import type { BudgetPath } from './names.ts';
+import type { WaitLine } from './wait-line.ts';
+import { childAt, isAhead, type Share, type Standing } from './wait-order.ts';
+import { type Place, viewIsAhead, type WaitChild, WaitView } from './wait-view.ts';
 
 /**
  * What can be short: a limit, a rate (`no` is theirs) or the slots (0) of a budget, or the share that it may use of a limit of the
@@ -16,128 +17,71 @@ export interface PointName {
   readonly no: number;
 }
 
-/** Says apart those to whom different parts of a limit are open: floors, and what is kept for a class. */
-export type ViewOf = (line: WaitLine) => string;
-
-/** Those that ask the same in the same class, first come first. */
-export class WaitLine {
-  readonly key: string;
-  readonly paths: readonly BudgetPath[];
-  readonly #waiting = new Map<ReservationId, Waiting>();
-  // Asked for all the time, and a map whose first ones have gone is slow to say which is the first now.
-  #head: Waiting | undefined;
-  /** Of the last that came. */
-  lastSeq = 0;
-  readonly places: Place[] = [];
-  /** When it has to be looked at again though nothing happens. */
-  wakeMs = Number.POSITIVE_INFINITY;
-
-  constructor(key: string, { budget, also }: Waiting) {
-    this.key = key;
-    this.paths = [budget, ...also];
-  }
-
-  get head(): Waiting {
-    invariant(this.#head !== undefined, 'a line that is empty is gone');
-    return this.#head;
-  }
-
-  get isEmpty(): boolean {
-    return this.#head === undefined;
-  }
-
-  /** Adds one that comes after all of them. */
-  push(waiting: Waiting): void {
-    this.#waiting.set(waiting.id, waiting);
-    this.#head ??= waiting;
-  }
-
-  /** Adds one where its sequence says. */
-  insert(waiting: Waiting): void {
-    const all = [...this.#waiting.values(), waiting].sort((a, b) => a.queued.seq - b.queued.seq);
-    this.#waiting.clear();
-    for (const each of all) this.#waiting.set(each.id, each);
-    this.#head = all[0];
-  }
-
-  delete(waiting: Waiting): void {
-    this.#waiting.delete(waiting.id);
-    if (this.#head === waiting) this.#head = this.#waiting.values().next().value;
-  }
+/** Tells those apart to whom different parts of a limit are open: floors, and what is kept for a class. */
+export interface Views {
+  /** What they were made for; with other ones who is told apart is another question. */
+  readonly childShares: readonly ChildShare[];
+  readonly viewOf: (line: WaitLine) => string;
 }
 
-/** Where the head of a line stands. */
-export interface Place {
-  readonly point: WaitPoint;
-  readonly child: WaitChild;
+/** What a point asks of the tree, and tells the queue. */
+export interface PointWorld {
+  /** What a child of a budget has had at an instant. */
+  readonly shareOf: (budget: BudgetPath, child: string, atMs: number) => Share;
+  /** How those at the limits of a budget are told apart: `known` if that is still right; undefined where the same is open to all. */
+  readonly viewsAt: (budget: BudgetPath, known: Views | undefined) => Views | undefined;
+  /** Who is first of a view now may be left more than whoever was, or than it was itself. */
+  readonly stir: (view: WaitView) => void;
+  /** Nobody is in a view any more. */
+  readonly emptied: (view: WaitView) => void;
+  /** Another line comes first at a point. */
+  readonly firstChanged: (before: WaitLine | undefined, after: WaitLine | undefined) => void;
 }
-
-/** The heads at a point that come through one child, in one class. */
-export class WaitChild {
-  readonly path: string;
-  readonly rank: number;
-  share: Share;
-  readonly lines = new IndexedHeap<WaitLine>((a, b) => a.head.queued.seq < b.head.queued.seq);
-
-  constructor(path: string, rank: number, share: Share) {
-    this.path = path;
-    this.rank = rank;
-    this.share = share;
-  }
-
-  get seq(): number {
-    const first = this.lines.top;
-    invariant(first !== undefined, 'a child without lines is gone');
-    return first.head.queued.seq;
-  }
-}
-
-function childIsAhead(a: WaitChild, b: WaitChild): boolean {
-  const less = lessOf(a.share, b.share);
-  return less === 0 ? a.seq < b.seq : less < 0;
-}
-
-/** What a child of a budget has had at an instant. */
-export type ShareOf = (budget: BudgetPath, child: string, atMs: number) => Share;
 
 /** How often shares are reckoned anew for the time that has passed. */
 export const SHARE_STEP_MS = 10_000;
+
+/** Shares have to be reckoned whatever time it is. */
+const NO_STEP = -1;
 
 /** See the head of this file. */
 export class WaitPoint implements PointName {
   readonly budget: BudgetPath;
   readonly kind: PointName['kind'];
   readonly no: number;
-  readonly #shareOf: ShareOf;
-  readonly #overtaken: (point: WaitPoint) => void;
-  /** By rank. */
-  readonly #children = PRIORITIES.map(() => new IndexedHeap<WaitChild>(childIsAhead));
-  readonly #byPath = PRIORITIES.map(() => new Map<string, WaitChild>());
+  readonly #world: PointWorld;
+  /** None is empty. */
+  readonly #views = new IndexedHeap<WaitView>(viewIsAhead);
+  readonly #byKey = new Map<string, WaitView>();
+  #told: Views | undefined;
   /** Children that have had more, or less, since their shares were reckoned. */
   readonly #moved = new Set<string>();
-  #step = -1;
+  #step = NO_STEP;
 
-  /** `overtaken`: called when another line comes first here because of shares alone, whoever made them be reckoned anew. */
-  constructor({ budget, kind, no }: PointName, shareOf: ShareOf, overtaken: (point: WaitPoint) => void) {
+  constructor({ budget, kind, no }: PointName, world: PointWorld) {
     this.budget = budget;
     this.kind = kind;
     this.no = no;
-    this.#shareOf = shareOf;
-    this.#overtaken = overtaken;
+    this.#world = world;
+    this.#told = this.#viewsNow();
   }
 
   get isEmpty(): boolean {
-    return this.#children.every(({ size }) => size === 0);
+    return this.#views.size === 0;
+  }
+
+  /** Whether different parts of it are open to some. */
+  get hasViews(): boolean {
+    return this.#told !== undefined;
   }
 
   get firstLine(): WaitLine | undefined {
-    return this.#firstChild?.lines.top;
+    return this.#views.top?.firstLine;
   }
 
   first(nowMs: number): Standing | undefined {
     this.bringForward(nowMs);
-    const child = this.#firstChild;
-    return child && { rank: child.rank, child: child.path, share: child.share, seq: child.seq };
+    return this.#views.top?.first;
   }
 
   shareOf(child: string, nowMs: number): Share {
@@ -145,113 +89,150 @@ export class WaitPoint implements PointName {
     return this.#share(child);
   }
 
-  get #firstChild(): WaitChild | undefined {
-    for (let rank = RANK_MAX; rank >= 0; rank -= 1) {
-      const child = this.#children[rank]?.top;
-      if (child !== undefined) return child;
-    }
-    return undefined;
-  }
-
-  /** The first of those whose view is none of these; undefined where there is none. */
-  firstOther(viewOf: ViewOf, views: ReadonlySet<string>): WaitLine | undefined {
-    let found: { readonly line: WaitLine; readonly standing: Standing } | undefined;
-    for (const [line, standing] of this.#all()) {
-      if (views.has(viewOf(line)) || (found !== undefined && !isAhead(standing, found.standing))) continue;
-      found = { line, standing };
-    }
-    return found?.line;
-  }
-
-  /** Those who come before a standing at `nowMs`, one of each view. */
-  aheadOf(standing: Standing, viewOf: ViewOf, nowMs: number): WaitLine[] {
+  /** Those who come before a standing at `nowMs`, the first of each view. */
+  aheadOf(standing: Standing, nowMs: number): WaitLine[] {
     this.bringForward(nowMs);
-    const byView = new Map<string, WaitLine>();
-    for (const [line, other] of this.#all()) if (isAhead(other, standing)) byView.set(viewOf(line), line);
-    return [...byView.values()];
+    return this.#views.items.flatMap((view) => {
+      const { first, firstLine } = view;
+      return first !== undefined && firstLine !== undefined && isAhead(first, standing) ? [firstLine] : [];
+    });
   }
 
-  *#all(): Generator<readonly [WaitLine, Standing]> {
-    for (const children of this.#children) {
-      for (const { rank, path, share, lines } of children.items) {
-        for (const line of lines.items) yield [line, { rank, child: path, share, seq: line.head.queued.seq }];
-      }
-    }
+  /** Has the first of each view judged again. */
+  stir(): void {
+    for (const view of this.#views.items) this.#world.stir(view);
   }
 
-  childMoved(path: string): void {
-    this.#moved.add(path);
+  /** Takes note that a child has had more or less; returns whether anybody waits here who comes through it. */
+  childMoved(path: string): boolean {
+    const isHere = this.#views.items.some((view) => view.childrenAt(path).length > 0);
+    if (isHere) this.#moved.add(path);
+    return isHere;
+  }
+
+  /** Has all shares reckoned anew when somebody looks. */
+  forgetShares(): void {
+    this.#step = NO_STEP;
   }
 
   /** Reckons shares anew where they have changed. */
   bringForward(nowMs: number): void {
-    const before = this.firstLine;
-    this.#reckon(nowMs);
-    if (this.firstLine !== before) this.#overtaken(this);
+    const step = Math.floor(nowMs / SHARE_STEP_MS);
+    if (step === this.#step && this.#moved.size === 0) return;
+    const changed = this.#reckon(step);
+    if (changed.length === 0) return;
+    const before = this.#inOrder();
+    for (const [child, share] of changed) child.view.reckoned(child, share);
+    this.#views.movedAll();
+    const after = this.#inOrder();
+    // Whoever stands behind the same ones as before is left the same.
+    const from = after.findIndex(({ view, line }, at) => before[at]?.view !== view || before[at].line !== line);
+    if (from === -1) return;
+    for (const { view } of after.slice(from)) this.#world.stir(view);
+    if (from === 0) this.#world.firstChanged(before[0]?.line, after[0]?.line);
   }
 
-  #reckon(nowMs: number): void {
-    const step = Math.floor(nowMs / SHARE_STEP_MS);
-    if (step !== this.#step) {
-      this.#step = step;
-      this.#moved.clear();
-      for (const children of this.#children) {
-        for (const child of children.items) child.share = this.#share(child.path);
-        children.movedAll();
-      }
-      return;
-    }
-    if (this.#moved.size === 0) return;
-    for (const path of this.#moved) {
-      for (const [rank, byPath] of this.#byPath.entries()) {
-        const child = byPath.get(path);
-        if (child === undefined) continue;
-        child.share = this.#share(path);
-        this.#children[rank]?.moved(child);
-      }
+  #inOrder(): { readonly view: WaitView; readonly line: WaitLine | undefined }[] {
+    const views = this.#views.size < 2 ? this.#views.items : this.#views.items.toSorted(byFirst);
+    return views.map((view) => ({ view, line: view.firstLine }));
+  }
+
+  #reckon(step: number): [WaitChild, Share][] {
+    const isNew = this.#step === NO_STEP;
+    const isLater = step !== this.#step;
+    this.#step = step;
+    const changed: [WaitChild, Share][] = [];
+    const look = (child: WaitChild): void => {
+      const share = this.#share(child.path);
+      const { useMicros, weight } = child.share;
+      if (share.useMicros !== useMicros || share.weight !== weight) changed.push([child, share]);
+    };
+    for (const view of this.#views.items) {
+      if (isLater) {
+        // Time alone gives nothing to one that has had nothing.
+        for (const child of view.children())
+          if (isNew || child.share.useMicros > 0n || this.#moved.has(child.path)) look(child);
+      } else for (const path of this.#moved) view.childrenAt(path).forEach(look);
     }
     this.#moved.clear();
+    return changed;
   }
 
   add(line: WaitLine, rank: number): void {
     const path = childAt(this.budget, line.paths) ?? '';
-    const byPath = this.#byPath[rank] as Map<string, WaitChild>;
-    const heap = this.#children[rank] as IndexedHeap<WaitChild>;
-    const known = byPath.get(path);
-    const child = known ?? new WaitChild(path, rank, this.#share(path));
-    child.lines.add(line);
-    if (known === undefined) {
-      byPath.set(path, child);
-      heap.add(child);
-    } else heap.moved(child);
-    line.places.push({ point: this, child });
+    const before = this.firstLine;
+    line.places.push({ point: this, child: this.#put(line, rank, path, () => this.#share(path)) });
+    if (this.firstLine !== before) this.#world.firstChanged(before, this.firstLine);
   }
 
+  #put(line: WaitLine, rank: number, path: string, share: () => Share): WaitChild {
+    const key = this.#told?.viewOf(line) ?? '';
+    const known = this.#byKey.get(key);
+    const view = known ?? new WaitView(this, key);
+    const child = view.add(line, rank, path, share);
+    if (known === undefined) {
+      this.#byKey.set(key, view);
+      this.#views.add(view);
+    } else this.#views.moved(view);
+    return child;
+  }
+
+  /** Takes a line out. Those who stood behind it, and not behind the next of its view, may be left more than before. */
   remove(line: WaitLine, child: WaitChild): void {
-    const heap = this.#children[child.rank] as IndexedHeap<WaitChild>;
-    // Out of its heap first: a child without lines compares with nothing.
-    heap.remove(child);
-    child.lines.remove(line);
-    if (child.lines.size > 0) heap.add(child);
-    else this.#byPath[child.rank]?.delete(child.path);
+    const { view } = child;
+    const before = this.firstLine;
+    const wasFirst = view.firstLine === line;
+    const behind = wasFirst ? this.#views.items.filter((other) => other !== view && viewIsAhead(view, other)) : [];
+    this.#views.remove(view);
+    view.remove(line, child);
+    if (view.isEmpty) {
+      this.#byKey.delete(view.key);
+      this.#world.emptied(view);
+    } else this.#views.add(view);
+    if (!wasFirst) return;
+    if (!view.isEmpty) this.#world.stir(view);
+    for (const other of behind) if (view.isEmpty || !viewIsAhead(view, other)) this.#world.stir(other);
+    if (this.firstLine !== before) this.#world.firstChanged(before, this.firstLine);
+  }
+
+  /** Tells those who wait apart anew where the budget has changed what it does by. */
+  refresh(): void {
+    const told = this.#viewsNow();
+    if (told === this.#told) return;
+    this.#told = told;
+    const views = [...this.#views.items];
+    for (const view of views) {
+      this.#views.remove(view);
+      this.#world.emptied(view);
+    }
+    this.#byKey.clear();
+    for (const child of views.flatMap((view) => [...view.children()])) {
+      for (const line of child.lines.items) {
+        const at = line.places.findIndex(({ point }) => point === this);
+        line.places[at] = this.#placed(line, child);
+      }
+    }
+    this.stir();
+  }
+
+  #placed(line: WaitLine, { rank, path, share }: WaitChild): Place {
+    return { point: this, child: this.#put(line, rank, path, () => share) };
+  }
+
+  #viewsNow(): Views | undefined {
+    return this.kind === 'limit' ? this.#world.viewsAt(this.budget, this.#told) : undefined;
   }
 
   #share(child: string): Share {
-    return this.#shareOf(this.budget, child, Math.max(0, this.#step) * SHARE_STEP_MS);
+    return this.#world.shareOf(this.budget, child, Math.max(0, this.#step) * SHARE_STEP_MS);
   }
+}
+
+function byFirst(a: WaitView, b: WaitView): number {
+  return viewIsAhead(a, b) ? -1 : 1;
 }
 
 /** Whether two names are of one point. */
 export function isSame(a: PointName, b: PointName): boolean {
   return a.budget === b.budget && a.kind === b.kind && a.no === b.no;
-}
-
-/** Whether of two lines that claim one has its turn before the other: the more urgent, then who came first. One without places waits for nothing. */
-export function goesBefore(a: WaitLine, b: WaitLine): boolean {
-  const [rankA, rankB] = [rankIn(a), rankIn(b)];
-  return rankA === rankB ? a.head.queued.seq < b.head.queued.seq : rankA > rankB;
-}
-
-function rankIn({ places }: WaitLine): number {
-  return places[0]?.child.rank ?? Number.POSITIVE_INFINITY;
 }

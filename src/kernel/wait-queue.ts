@@ -11,32 +11,25 @@
 // the one before it has gone: its first head has to be judged again. In between, the first head of every point is known not to fit, and
 // so nobody behind it has to be looked at. One that fits claims all that it asks for, and has its turn when nobody is left to be judged:
 // whoever is found to fit first need not come first. Where a budget keeps capacity for some, others wait for what is open to all: the
-// first of each view of it has to be judged.
-import { isRaised } from './amounts-raised.ts';
+// first of each view of it has to be judged. Whoever has to be judged again keeps its places until it is: thousands may have to be, over
+// several batches, and nobody slips past them.
 import type { BudgetDef } from './budget.ts';
+import { editForWaits } from './edit-for-waits.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import { invariant } from './invariant.ts';
 import { type BudgetPath, parentOf, type ReservationId } from './names.ts';
 
-import { lineKey, pathsOf } from './wait-line.ts';
-import { childAt, type Share, type Waiting } from './wait-order.ts';
-import {
-  goesBefore,
-  isSame,
-  type Place,
-  type PointName,
-  SHARE_STEP_MS,
-  type ShareOf,
-  type ViewOf,
-  WaitLine,
-  WaitPoint,
-} from './wait-point.ts';
+import { goesBefore, lineKey, pathsOf, WaitLine } from './wait-line.ts';
+import type { Share, Waiting } from './wait-order.ts';
+import { isSame, type PointName, type PointWorld, SHARE_STEP_MS, WaitPoint } from './wait-point.ts';
+import type { Place, WaitView } from './wait-view.ts';
 
 /** See the head of this file. */
 export class WaitQueue {
-  readonly #shareOf: ShareOf;
-  readonly #viewsAt: ViewsAt;
+  readonly #world: PointWorld;
   readonly #lines = new Map<string, WaitLine>();
+  /** Lines that ask each path or one below it. */
+  readonly #linesAt = new Map<BudgetPath, Set<WaitLine>>();
   readonly #points = new Map<BudgetPath, WaitPoint[]>();
   readonly #byDigest = new Map<string, ReservationId>();
   readonly #ends = new IndexedHeap<Waiting>((a, b) => a.queued.untilMs < b.queued.untilMs);
@@ -44,23 +37,29 @@ export class WaitQueue {
   readonly #wakes = new IndexedHeap<WaitLine>((a, b) => a.wakeMs < b.wakeMs);
   /** How many wait on each path and below it. */
   readonly #counts = new Map<BudgetPath, number>();
-  /** Lines whose head has to be judged before it has its places. */
-  readonly #unplaced = new Set<WaitLine>();
-  /** With the views of which the first is known not to fit. */
-  readonly #stirred = new Map<WaitPoint, Set<string>>();
-  /** Who was given out to be judged last, and where. */
-  #looked: { readonly line: WaitLine; readonly point: WaitPoint; readonly view: string } | undefined;
+  /** Lines whose head has to be judged, whatever its places. */
+  readonly #unjudged = new Set<WaitLine>();
+  /** Of which the first has to be judged, unless it claims. */
+  readonly #stirred = new Set<WaitView>();
   /** Lines whose head fits and takes its turn once nobody has to be judged before it. */
   readonly #claiming = new Set<WaitLine>();
+  /** Those of them that are first wherever they wait, the most urgent first, then who came first. */
+  readonly #turns = new IndexedHeap<WaitLine>(goesBefore);
   /** Points where shares have changed. */
   readonly #shifted = new Set<WaitPoint>();
   /** Of time by which shares were reckoned last at all points. */
   #step = -1;
 
-  /** `shareOf`: what a child of a budget has had. */
-  constructor(shareOf: ShareOf, viewsAt: ViewsAt) {
-    this.#shareOf = shareOf;
-    this.#viewsAt = viewsAt;
+  constructor(tree: Pick<PointWorld, 'shareOf' | 'viewsAt'>) {
+    this.#world = {
+      ...tree,
+      stir: (view) => this.#stirred.add(view),
+      emptied: (view) => this.#stirred.delete(view),
+      firstChanged: (before, after) => {
+        if (before !== undefined) this.#setTurn(before);
+        if (after !== undefined) this.#setTurn(after);
+      },
+    };
   }
 
   get count(): number {
@@ -74,7 +73,7 @@ export class WaitQueue {
 
   /** What a child of a budget has had at `nowMs`. */
   shareOf(budget: BudgetPath, child: string, nowMs: number): Share {
-    return this.#shareOf(budget, child, stepAt(nowMs) * SHARE_STEP_MS);
+    return this.#world.shareOf(budget, child, stepAt(nowMs) * SHARE_STEP_MS);
   }
 
   byId(id: ReservationId): Waiting | undefined {
@@ -94,7 +93,7 @@ export class WaitQueue {
 
   /** Whether somebody has to be looked at though nothing else happens at `nowMs`. */
   isDue(nowMs: number): boolean {
-    if (this.#unplaced.size > 0 || this.#stirred.size > 0 || this.#shifted.size > 0) return true;
+    if (this.#unjudged.size > 0 || this.#stirred.size > 0 || this.#shifted.size > 0) return true;
     if (this.#claiming.size > 0) return true;
     return this.dueMs <= nowMs || stepAt(nowMs) !== this.#step;
   }
@@ -110,18 +109,20 @@ export class WaitQueue {
     this.#byId.set(id, waiting);
     this.#byDigest.set(queued.key.digest, id);
     this.#ends.add(waiting);
-    for (const path of pathsOf(waiting)) this.#counts.set(path, this.countAt(path) + 1);
+    const paths = pathsOf(waiting);
+    for (const path of paths) this.#counts.set(path, this.countAt(path) + 1);
     const key = lineKey(waiting);
     let line = this.#lines.get(key);
     if (line === undefined) {
       line = new WaitLine(key, waiting);
       this.#lines.set(key, line);
+      for (const path of paths) this.#linesAt.set(path, (this.#linesAt.get(path) ?? new Set()).add(line));
     }
     if (queued.seq > line.lastSeq) {
       line.lastSeq = queued.seq;
       line.push(waiting);
     } else this.#putBack(line, waiting);
-    if (line.head === waiting) this.#unplaced.add(line);
+    if (line.head === waiting) this.#unjudged.add(line);
   }
 
   remove({ id }: Waiting): void {
@@ -134,7 +135,8 @@ export class WaitQueue {
     this.#byId.delete(id);
     this.#byDigest.delete(waiting.queued.key.digest);
     this.#ends.remove(waiting);
-    for (const path of pathsOf(waiting)) {
+    const paths = pathsOf(waiting);
+    for (const path of paths) {
       const count = this.countAt(path) - 1;
       if (count === 0) this.#counts.delete(path);
       else this.#counts.set(path, count);
@@ -142,57 +144,83 @@ export class WaitQueue {
     line.delete(waiting);
     if (line.isEmpty) {
       this.#lines.delete(line.key);
-      this.#unplaced.delete(line);
-    } else if (isHead) this.#unplaced.add(line);
+      this.#unjudged.delete(line);
+      for (const path of paths) {
+        const lines = this.#linesAt.get(path);
+        lines?.delete(line);
+        if (lines?.size === 0) this.#linesAt.delete(path);
+      }
+    } else if (isHead) this.#unjudged.add(line);
   }
 
   /** Takes note that counters of a budget moved; `frees`: less of it is used than before. */
   budgetMoved({ path }: BudgetDef, frees: boolean): void {
     if (frees) this.stirBudget(path);
-    const parent = parentOf(path);
-    if (parent === undefined) return;
-    for (const point of this.pointsAt(parent)) {
-      point.childMoved(path);
-      this.#shifted.add(point);
-    }
+    this.#childMoved(path);
   }
 
-  /** Takes note of an edit: where amounts were raised and nothing else, only who is first there can fit now. */
+  /** Takes note of an edit. */
   budgetEdited(before: BudgetDef, after: BudgetDef): void {
     if (before === after) return;
-    const parent = parentOf(after.path);
-    this.stirBudget(after.path);
+    const { path } = after;
+    if (before.weight !== after.weight) this.#childMoved(path);
+    const edit = editForWaits(before, after);
+    if (edit === 'none') return;
+    this.#weighAnew(path, before.childTemplate?.weight !== after.childTemplate?.weight);
+    const parent = parentOf(path);
+    this.stirBudget(path);
     if (parent !== undefined) this.stirBudget(parent);
     // Shares are of its amounts.
-    for (const path of this.#points.keys()) if (parentOf(path) === after.path) this.stirBudget(path);
-    if (!isRaised(before, after)) this.stirBelow(after.path);
+    if (after.childShares.some(({ sharePercent }) => sharePercent !== undefined))
+      for (const each of this.#points.keys()) if (parentOf(each) === path) this.stirBudget(each);
+    if (edit === 'rules') this.stirBelow(path);
   }
 
   /** Takes note of a budget that has come to be: it may be another one than a grant would have made. */
   budgetMade({ path }: BudgetDef): void {
-    if (this.countAt(path) > 0) this.stirBelow(path);
+    if (this.countAt(path) === 0) return;
+    this.#childMoved(path);
+    this.#weighAnew(path, true);
+    this.stirBelow(path);
   }
 
-  /** Has the first head of each point of a budget judged again. */
+  // What it has had, or its weight, is another than it was.
+  #childMoved(path: BudgetPath): void {
+    const parent = parentOf(path);
+    if (parent === undefined) return;
+    for (const point of this.pointsAt(parent)) if (point.childMoved(path)) this.#shifted.add(point);
+  }
+
+  // Those of its children that do not exist weigh otherwise.
+  #weighAnew(path: BudgetPath, isAnew: boolean): void {
+    if (!isAnew) return;
+    for (const point of this.pointsAt(path)) {
+      point.forgetShares();
+      this.#shifted.add(point);
+    }
+  }
+
+  /** Has the first head of each view of each point of a budget judged again. */
   stirBudget(budget: BudgetPath): void {
-    for (const point of this.pointsAt(budget)) this.#stir(point);
+    for (const point of this.pointsAt(budget)) point.stir();
   }
 
   /** Has the heads of all lines that ask a budget or one below it judged again: its rules have changed. */
   stirBelow(path: BudgetPath): void {
-    for (const line of this.#lines.values()) if (asks(line.paths, path)) this.#replace(line);
+    for (const line of this.#linesAt.get(path) ?? []) this.#unjudged.add(line);
   }
 
   /** Has the head of a line judged again, where this one is the head. */
   stir(id: ReservationId): void {
     const waiting = this.#byId.get(id);
     const line = waiting && this.#lines.get(lineKey(waiting));
-    if (line?.head === waiting && line !== undefined) this.#replace(line);
+    if (line?.head === waiting && line !== undefined) this.#unjudged.add(line);
   }
 
   /** Has all heads judged again: what was known of them may not hold any more. */
   stirAll(): void {
-    for (const line of this.#lines.values()) this.#replace(line);
+    for (const path of this.#points.keys()) this.#weighAnew(path, true);
+    for (const line of this.#lines.values()) this.#unjudged.add(line);
   }
 
   /** Up to `countMax` whose time is over, those whose was first over first. */
@@ -207,25 +235,27 @@ export class WaitQueue {
     return found;
   }
 
-  /** A head that has no places yet; undefined where all have. */
-  nextUnplaced(nowMs: number): WaitLine | undefined {
-    for (let line = this.#wakes.top; line !== undefined && line.wakeMs <= nowMs; line = this.#wakes.top) {
-      this.#replace(line);
-    }
-    return this.#unplaced.values().next().value;
+  /** A head that has to be judged whatever its places; undefined where there is none. */
+  nextUnjudged(nowMs: number): WaitLine | undefined {
+    return this.#unjudged.values().next().value ?? this.#nextAwake(nowMs);
+  }
+
+  #nextAwake(nowMs: number): WaitLine | undefined {
+    const line = this.#wakes.top;
+    return line !== undefined && line.wakeMs <= nowMs ? line : undefined;
   }
 
   /** A head that comes first where something may have come back, and has not been judged since; undefined where there is none. */
   nextStirred(nowMs: number): WaitLine | undefined {
     this.#bringForward(nowMs);
-    for (const [point, judged] of this.#stirred) {
+    for (const view of this.#stirred) {
+      const { point } = view;
+      point.refresh();
       point.bringForward(nowMs);
-      const line = this.#firstUnjudged(point, judged);
-      if (line !== undefined) {
-        this.#looked = { line, point, view: this.#viewsOf(point)?.(line) ?? '' };
-        return line;
-      }
-      this.#stirred.delete(point);
+      const line = view.firstLine;
+      // One that claims has been judged. A view that was told apart otherwise is no more.
+      if (line !== undefined && this.#stirred.has(view) && !this.#claiming.has(line)) return line;
+      this.#stirred.delete(view);
     }
     return undefined;
   }
@@ -235,37 +265,17 @@ export class WaitQueue {
       this.#step = stepAt(nowMs);
       for (const points of this.#points.values()) for (const point of points) this.#shifted.add(point);
     }
-    for (const point of this.#shifted) {
-      point.bringForward(nowMs);
-      // The first of a view may have changed where the first of all has not.
-      if (this.#viewsOf(point) !== undefined) this.#stir(point);
-    }
+    for (const point of this.#shifted) point.bringForward(nowMs);
     this.#shifted.clear();
   }
 
-  // One that claims has been judged.
-  #firstUnjudged(point: WaitPoint, judged: Set<string>): WaitLine | undefined {
-    const viewOf = this.#viewsOf(point);
-    if (viewOf === undefined) {
-      const line = point.firstLine;
-      return line === undefined || this.#claiming.has(line) ? undefined : line;
-    }
-    for (;;) {
-      const line = point.firstOther(viewOf, judged);
-      if (line === undefined || !this.#claiming.has(line)) return line;
-      judged.add(viewOf(line));
-    }
-  }
-
   /** Whether nobody but the head of a line has to be judged: the usual case, in which it need not claim anything first. */
-  isLeft(line: WaitLine): boolean {
+  isLeft(line: WaitLine, nowMs: number): boolean {
     if (this.#claiming.size > 0 || this.#shifted.size > 0) return false;
-    for (const each of this.#unplaced) if (each !== line) return false;
-    for (const [point, judged] of this.#stirred) {
-      if (this.#viewsOf(point) !== undefined) return false;
-      const other = this.#firstUnjudged(point, judged);
-      if (other !== undefined && other !== line) return false;
-    }
+    const awake = this.#nextAwake(nowMs);
+    if (awake !== undefined && awake !== line) return false;
+    for (const each of this.#unjudged) if (each !== line) return false;
+    for (const { firstLine } of this.#stirred) if (firstLine !== undefined && firstLine !== line) return false;
     return true;
   }
 
@@ -274,16 +284,18 @@ export class WaitQueue {
    * the most urgent, then the first that came, since others may wait for its turn alone.
    */
   get nextClaim(): WaitLine | undefined {
-    let found: WaitLine | undefined;
-    for (const line of this.#claiming) {
-      if (
-        line.places.every(({ point }) => point.firstLine === line) &&
-        (found === undefined || goesBefore(line, found))
-      ) {
-        found = line;
-      }
-    }
-    return found ?? this.#claiming.values().next().value;
+    return this.#turns.top ?? this.#claiming.values().next().value;
+  }
+
+  #setTurn(line: WaitLine): void {
+    const isReady = this.#claiming.has(line) && line.places.every(({ point }) => point.firstLine === line);
+    if (!isReady) this.#turns.remove(line);
+    else if (!this.#turns.has(line)) this.#turns.add(line);
+  }
+
+  #stopClaiming(line: WaitLine): void {
+    this.#claiming.delete(line);
+    this.#turns.remove(line);
   }
 
   /**
@@ -291,7 +303,9 @@ export class WaitQueue {
    * others are. Else it is known not to fit, or not to be first, at each of them, or is not there to be granted anything.
    */
   place(line: WaitLine, { points, rank, wakeMs, claims }: Placement): void {
-    this.#unplaced.delete(line);
+    this.#unjudged.delete(line);
+    this.#stopClaiming(line);
+    for (const { point } of line.places) point.refresh();
     const kept = line.places.filter(
       ({ point, child }) => child.rank === rank && points.some((each) => isSame(each, point)),
     );
@@ -300,70 +314,48 @@ export class WaitQueue {
       if (kept.some(({ point }) => isSame(name, point))) continue;
       this.#point(name).add(line, rank);
     }
-    const looked = this.#looked?.line === line ? this.#looked : undefined;
-    this.#looked = undefined;
-    for (const { point } of line.places) {
-      if (this.#viewsOf(point) === undefined) {
-        if (point.firstLine === line) this.#stirred.delete(point);
-      } else if (looked?.point === point) this.#stirred.get(point)?.add(looked.view);
-      else if (looked === undefined) this.#stir(point);
+    for (const { child } of line.places) if (child.view.firstLine === line) this.#stirred.delete(child.view);
+    if (claims) {
+      this.#claiming.add(line);
+      this.#setTurn(line);
     }
-    if (claims) this.#claiming.add(line);
-    else this.#claiming.delete(line);
     line.wakeMs = wakeMs;
     if (this.#wakes.has(line)) this.#wakes.moved(line);
     else this.#wakes.add(line);
   }
 
-  /** How those at the limits of a budget are told apart; undefined where the same is open to all of them. */
-  viewsAt(budget: BudgetPath): ViewOf | undefined {
-    return this.#viewsAt(budget);
-  }
-
   /** Points of a budget at which somebody waits. */
   pointsAt(budget: BudgetPath): readonly WaitPoint[] {
-    return this.#points.get(budget) ?? NO_POINTS;
+    const points = this.#points.get(budget) ?? NO_POINTS;
+    for (const point of points) point.refresh();
+    return points;
   }
 
   // Its places go, and with them what was known of those behind it.
   #unplace(line: WaitLine): void {
-    this.#claiming.delete(line);
+    this.#stopClaiming(line);
+    for (const { point } of line.places) point.refresh();
     for (const place of [...line.places]) this.#leave(line, place);
     this.#wakes.remove(line);
     line.wakeMs = Number.POSITIVE_INFINITY;
   }
 
-  #replace(line: WaitLine): void {
-    this.#unplace(line);
-    this.#unplaced.add(line);
-  }
-
   #leave(line: WaitLine, place: Place): void {
     const { point, child } = place;
-    if (point.firstLine === line || this.#viewsOf(point) !== undefined) this.#stir(point);
     point.remove(line, child);
     line.places.splice(line.places.indexOf(place), 1);
     if (!point.isEmpty) return;
-    this.#stirred.delete(point);
     this.#shifted.delete(point);
     const left = this.pointsAt(point.budget).filter((each) => each !== point);
     if (left.length === 0) this.#points.delete(point.budget);
     else this.#points.set(point.budget, left);
   }
 
-  #stir(point: WaitPoint): void {
-    this.#stirred.set(point, new Set());
-  }
-
-  #viewsOf({ kind, budget }: WaitPoint): ViewOf | undefined {
-    return kind === 'limit' ? this.#viewsAt(budget) : undefined;
-  }
-
   #point(name: PointName): WaitPoint {
     const own = this.pointsAt(name.budget);
     const known = own.find((each) => isSame(each, name));
     if (known !== undefined) return known;
-    const point = new WaitPoint(name, this.#shareOf, (overtaken) => this.#stir(overtaken));
+    const point = new WaitPoint(name, this.#world);
     this.#points.set(name.budget, [...own, point]);
     return point;
   }
@@ -372,12 +364,9 @@ export class WaitQueue {
   #putBack(line: WaitLine, waiting: Waiting): void {
     this.#unplace(line);
     line.insert(waiting);
-    this.#unplaced.add(line);
+    this.#unjudged.add(line);
   }
 }
-
-/** How those at the limits of a budget are told apart; undefined where the same is open to all of them. */
-export type ViewsAt = (budget: BudgetPath) => ViewOf | undefined;
 
 /** Where the head of a line has its places. */
 export interface Placement {
@@ -391,8 +380,4 @@ const NO_POINTS: readonly WaitPoint[] = [];
 
 function stepAt(nowMs: number): number {
   return Math.floor(nowMs / SHARE_STEP_MS);
-}
-
-function asks(paths: readonly BudgetPath[], budget: BudgetPath): boolean {
-  return childAt(budget, paths) !== undefined;
 }

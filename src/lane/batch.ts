@@ -7,7 +7,7 @@ import { apply } from '../kernel/apply.ts';
 import type { Command } from '../kernel/command.ts';
 import { decide } from '../kernel/decide.ts';
 import { decideGrace, type LeaderGap } from '../kernel/decide-grace.ts';
-import { decideQueue } from '../kernel/decide-queue.ts';
+import { decideQueue, type HeadsLeft } from '../kernel/decide-queue.ts';
 import type { DecideContext, Decision } from '../kernel/decision.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { invariant } from '../kernel/invariant.ts';
@@ -27,6 +27,9 @@ import { callerGone, contention } from './refusals.ts';
  * trees wait for as long as it lasts.
  */
 const WEIGHT_MAX = 256;
+
+/** How many of those who wait are judged for a tree in one batch: some 10 ms, where an edit of what thousands wait for takes seconds. */
+const HEADS_MAX = 256;
 
 /** A command in the lane's hands. */
 export interface Submitted {
@@ -103,7 +106,7 @@ export function decideTree(tree: CachedTree, items: readonly Submitted[], contex
     offer(batch, context);
   }
   for (let at = 0; at < items.length; at += 1) {
-    if (weighs(batch) > WEIGHT_MAX) {
+    if (isFull(batch)) {
       batch.deferred.push(...items.slice(at));
       break;
     }
@@ -123,6 +126,11 @@ export function decideTree(tree: CachedTree, items: readonly Submitted[], contex
   return batch;
 }
 
+// What is left to do goes before whatever comes next: nothing slips in between.
+function isFull(batch: Draft): boolean {
+  return weighs(batch) > WEIGHT_MAX || batch.heads.left <= 0;
+}
+
 function weighs(batch: Draft): number {
   for (; batch.weighedCount < batch.entries.length; batch.weighedCount += 1)
     batch.weight += entryWeight(batch.entries[batch.weighedCount] as Entry);
@@ -135,12 +143,12 @@ function withEntered(context: BatchContext, { waiting }: Draft): BatchContext {
   return { ...context, queue: { ...context.queue, isAttached: isEntered } };
 }
 
-// Those who wait come next where anything of what they wait for may have come back. What is left of it for the weight of the batch
-// is done in the next one.
+// Those who wait come next where anything of what they wait for may have come back. What is left of it when the batch is full is done
+// in the next one.
 function offer(batch: Draft, context: BatchContext): void {
   const { tree } = batch;
-  while (weighs(batch) <= WEIGHT_MAX) {
-    const entries = decideQueue(tree.state, context);
+  while (!isFull(batch)) {
+    const entries = decideQueue(tree.state, context, batch.heads);
     if (entries.length === 0) return;
     applyAll(tree, entries, batch.entries);
   }
@@ -177,6 +185,7 @@ function newDraft(tree: CachedTree): Draft {
     paused: [],
     weight: 0,
     weighedCount: 0,
+    heads: { left: HEADS_MAX },
   };
 }
 
@@ -196,6 +205,7 @@ type Draft = {
   /** What the entries weigh that were weighed. */
   weight: number;
   weighedCount: number;
+  readonly heads: HeadsLeft;
 };
 
 // The hot path: a closure or an array for each command is felt here.

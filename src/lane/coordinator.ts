@@ -16,7 +16,10 @@ export interface CoordinatorStatus {
   readonly epoch: number;
   /** Age of the oldest entry not yet projected, in milliseconds; 0 where nothing waits. */
   readonly projectionLagMs: number;
+  /** Commands that are let in and not yet decided. */
   readonly queueDepth: number;
+  /** Callers whose Reserve waits for room here; 0 on a standby. */
+  readonly waitingCount: number;
   readonly quarantinedTrees: readonly string[];
 }
 

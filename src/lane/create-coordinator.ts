@@ -283,6 +283,7 @@ function statusOf({ lane, writer, projector }: Parts): Omit<CoordinatorStatus, '
     epoch: writer.epoch ?? 0,
     projectionLagMs: projector.lagMs,
     queueDepth: lane.depth,
+    waitingCount: lane.waitingCount,
     quarantinedTrees: lane.quarantinedTrees,
   };
 }

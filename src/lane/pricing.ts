@@ -3,7 +3,9 @@ import type { CallToPrice, ModelRules, PricedUsage, Pricing, Unpriced, UsageBuck
 import { refuseModels } from '../pricing/allowed-models.ts';
 import { priceCall, type UnknownPrice } from '../pricing/estimate.ts';
 import type { ModelCall } from '../pricing/model-call.ts';
+import { movedName, pinnedBook } from '../pricing/pinned-book.ts';
 import type { PriceBook } from '../pricing/price-book.ts';
+import type { PricePins } from '../pricing/price-pins.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
 import type { Usage, UsageProblem } from '../pricing/usage/usage.ts';
 import { type UsageReport, usageOf } from '../pricing/usage/usage-report.ts';
@@ -21,8 +23,12 @@ export interface PricingDeps {
 /** See the head of this file. */
 export function createPricing({ book, outputTokensDefault, onUnknown }: PricingDeps): Pricing {
   return {
-    price: (call, unit, atMs) => {
-      const { price, unknown, problems } = priceCall(book(), callOf(call), atMs, { unit, outputTokensDefault });
+    price: (toPrice, unit, atMs, before) => {
+      const call = callOf(toPrice);
+      const differing = before && differs(book(), call, before.pins);
+      if (differing !== undefined) return differing;
+      const by = before === undefined ? book() : pinnedBook(book(), before.pins);
+      const { price, unknown, problems } = priceCall(by, call, atMs, { unit, outputTokensDefault });
       if (price !== undefined) {
         const { maxMicros, pins, inputTokensMax, outputTokensMax, outputIsDefault, choices } = price;
         // Made anew: what is left of an object when a field is taken out is slower, and reservations keep this one.
@@ -68,6 +74,34 @@ export function createPricing({ book, outputTokensDefault, onUnknown }: PricingD
 // The api has made it: see validate.
 function callOf({ call }: CallToPrice): ModelCall {
   return call as ModelCall;
+}
+
+// Usage says neither which of the calls it is of nor, mostly, how it was served: it is priced as the first call asked, so a call that
+// asks for something else would be charged at another price than was held for it.
+const OF_THE_FIRST = [
+  ['serviceTier', 'service_tier'],
+  ['inferenceGeo', 'inference_geo'],
+  ['cacheTtl', 'cache_ttl'],
+] as const;
+
+function differs(book: PriceBook, call: ModelCall, pins: PricePins): Unpriced | undefined {
+  const other = OF_THE_FIRST.find(([name]) => call[name] !== pins[name]);
+  if (other !== undefined) {
+    const [name, field] = other;
+    const asked = pins[name] === undefined ? 'left out' : `"${pins[name]}"`;
+    return ofField(`model_call.${field}`, `must be ${asked}, as in the first call: reserve another one by itself`);
+  }
+  const moved = movedName(book, pins, call.candidates);
+  if (moved === undefined) return undefined;
+  const { provider, model } = moved;
+  return ofField(
+    'model_call.candidates',
+    `must name the model itself: ${provider}/${model} stood for another one in the first call`,
+  );
+}
+
+function ofField(field: string, text: string): Unpriced {
+  return { kind: 'unpriced', reason: 'INVALID_FIELD', message: `${field} ${text}`, field };
 }
 
 function rulesOf({ allowed, maxTier }: ModelRules) {

@@ -265,6 +265,17 @@ describe.each(STATISTICS)('on tables %s', (_, steps) => {
     expect(await touched((runs) => projectBatch(runs, [{ treeId, entries: ends }]))).toStrictEqual(few);
   });
 
+  it('one that is granted touches none of the thousands that wait beside it', async () => {
+    const waits = [...threeLevels(treeId), enqueued({ seq: 4 }, rid('a'), onRun(), START_MS + 9_000)];
+    const ends = [granted({ seq: 5 }, rid('a'), { ...onRun(), enqueuedSeq: 4 }, hold)];
+    await sql`
+      INSERT INTO budgetd.reservations SELECT ${treeId}, 'w' || i, 3, '{1,0,0}', NULL, i, '', 4, NULL,
+        'QUEUED', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, false, false, false, NULL, '',
+        NULL, NULL, NULL, json_build_object('until', i) FROM generate_series(1, 3000) i`;
+    await touched((runs) => projectBatch(runs, [{ treeId, entries: waits }]));
+    expect(await touched((runs) => projectBatch(runs, [{ treeId, entries: ends }]))).toStrictEqual(few);
+  });
+
   it('what waits in a tree with a long history touches what waits alone', async () => {
     const treeId = tree('zold');
     const request = { treeId, paths: [], reservationIds: [], leases: undefined, withTail: true };

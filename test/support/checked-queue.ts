@@ -175,7 +175,8 @@ export class CheckedQueue extends KernelDriver {
       const outcome = naive.outcome(ask, 'wide');
       const fits = outcome.kind === 'grant' && (outcome.alternative === '' || naive.isSurelyDegraded(ask));
       if (fits && ask.isAttached) throw new Error(`${id} fits, is behind nobody and waits`);
-      if (outcome.kind === 'never' && naive.isFirst(ask))
+      const isUnseen = outcome.kind === 'never' && outcome.reason === 'EXCEEDS_LIMIT' && naive.wasLent(ask);
+      if (outcome.kind === 'never' && naive.isFirst(ask) && !isUnseen)
         throw new Error(`${id} waits for what can never be: ${outcome.reason}`);
     }
   }

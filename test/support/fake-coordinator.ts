@@ -220,6 +220,7 @@ export class FakeCoordinator implements Coordinator {
     epoch: 3,
     projectionLagMs: 120,
     queueDepth: 4,
+    waitingCount: 3,
     quarantinedTrees: ['broken'],
   };
   /** Whoever wants to be told of commits. */

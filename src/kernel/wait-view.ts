@@ -1,0 +1,122 @@
+// Heads of lines that wait at one point and to whom the same of it is open, in their order: the higher class first, then the child that
+// has had least for its weight, then first come. Its own file because a point has one of them or many, and they are alike.
+import { PRIORITIES } from './enforcement.ts';
+import { IndexedHeap } from './indexed-heap.ts';
+import { invariant } from './invariant.ts';
+import type { WaitLine } from './wait-line.ts';
+import { lessOf, RANK_MAX, type Share, type Standing } from './wait-order.ts';
+import type { WaitPoint } from './wait-point.ts';
+
+/** Where the head of a line stands. */
+export interface Place {
+  readonly point: WaitPoint;
+  readonly child: WaitChild;
+}
+
+/** The heads of a view that come through one child, in one class. */
+export class WaitChild {
+  readonly view: WaitView;
+  readonly path: string;
+  readonly rank: number;
+  share: Share;
+  readonly lines = new IndexedHeap<WaitLine>((a, b) => a.head.queued.seq < b.head.queued.seq);
+
+  constructor(view: WaitView, path: string, rank: number, share: Share) {
+    this.view = view;
+    this.path = path;
+    this.rank = rank;
+    this.share = share;
+  }
+
+  get seq(): number {
+    const first = this.lines.top;
+    invariant(first !== undefined, 'a child without lines is gone');
+    return first.head.queued.seq;
+  }
+}
+
+function childIsAhead(a: WaitChild, b: WaitChild): boolean {
+  const less = lessOf(a.share, b.share);
+  return less === 0 ? a.seq < b.seq : less < 0;
+}
+
+/** See the head of this file. */
+export class WaitView {
+  readonly point: WaitPoint;
+  readonly key: string;
+  /** By rank. */
+  readonly #children = PRIORITIES.map(() => new IndexedHeap<WaitChild>(childIsAhead));
+  readonly #byPath = PRIORITIES.map(() => new Map<string, WaitChild>());
+
+  constructor(point: WaitPoint, key: string) {
+    this.point = point;
+    this.key = key;
+  }
+
+  get isEmpty(): boolean {
+    return this.firstChild === undefined;
+  }
+
+  get firstChild(): WaitChild | undefined {
+    for (let rank = RANK_MAX; rank >= 0; rank -= 1) {
+      const child = this.#children[rank]?.top;
+      if (child !== undefined) return child;
+    }
+    return undefined;
+  }
+
+  get firstLine(): WaitLine | undefined {
+    return this.firstChild?.lines.top;
+  }
+
+  /** How its first one stands; undefined where it is empty. */
+  get first(): Standing | undefined {
+    const child = this.firstChild;
+    return child && { rank: child.rank, child: child.path, share: child.share, seq: child.seq };
+  }
+
+  /** All of them, in no order. */
+  *children(): Generator<WaitChild> {
+    for (const children of this.#children) yield* children.items;
+  }
+
+  /** Those of one child. */
+  childrenAt(path: string): WaitChild[] {
+    return this.#byPath.flatMap((byPath) => byPath.get(path) ?? []);
+  }
+
+  /** Adds a line; `share`: what its child has had. */
+  add(line: WaitLine, rank: number, path: string, share: () => Share): WaitChild {
+    const byPath = this.#byPath[rank] as Map<string, WaitChild>;
+    const heap = this.#children[rank] as IndexedHeap<WaitChild>;
+    const known = byPath.get(path);
+    const child = known ?? new WaitChild(this, path, rank, share());
+    child.lines.add(line);
+    if (known === undefined) {
+      byPath.set(path, child);
+      heap.add(child);
+    } else heap.moved(child);
+    return child;
+  }
+
+  remove(line: WaitLine, child: WaitChild): void {
+    const heap = this.#children[child.rank] as IndexedHeap<WaitChild>;
+    // Out of its heap first: a child without lines compares with nothing.
+    heap.remove(child);
+    child.lines.remove(line);
+    if (child.lines.size > 0) heap.add(child);
+    else this.#byPath[child.rank]?.delete(child.path);
+  }
+
+  /** Takes note of what a child has had. The point puts its views into order itself. */
+  reckoned(child: WaitChild, share: Share): void {
+    child.share = share;
+    this.#children[child.rank]?.moved(child);
+  }
+}
+
+/** Whether the first of a view comes before that of another one; neither is empty. */
+export function viewIsAhead({ firstChild: a }: WaitView, { firstChild: b }: WaitView): boolean {
+  invariant(a !== undefined && b !== undefined, 'a view without lines is gone');
+  return a.rank === b.rank ? childIsAhead(a, b) : a.rank > b.rank;
+}
