@@ -95,12 +95,10 @@ export function decideUpdate(state: TreeState, command: UpdateBudget, context: D
     kind: command.budgetKind ?? before.kind,
     owner: command.owner ?? before.owner,
     uncapped,
-    // What is not named stays what it was, as an object too: those who wait are looked at for what an edit changed (edit-for-waits.ts).
-    shape: command.shape === undefined ? before.shape : { ...before.shape, ...command.shape },
+    shape: edited(before.shape, command.shape),
     onExpiry: command.onExpiry ?? before.onExpiry,
     overrun: command.overrun ?? before.overrun,
-    enforcement:
-      command.enforcement === undefined ? before.enforcement : { ...before.enforcement, ...command.enforcement },
+    enforcement: edited(before.enforcement, command.enforcement),
     alertAt: command.alertAt ?? before.alertAt,
     weight: command.weight ?? before.weight,
     floorMicros,
@@ -116,6 +114,12 @@ export function decideUpdate(state: TreeState, command: UpdateBudget, context: D
     history: command.history,
     rateMoves: editedRates(budget, def, context.nowMs),
   });
+}
+
+// Where nothing of it changes it stays the object that it is: for those who wait it says that they need not be judged by it again.
+function edited<T extends object>(before: T, edit: Partial<T>): T {
+  const isSame = (Object.keys(edit) as (keyof T)[]).every((name) => before[name] === edit[name]);
+  return isSame ? before : { ...before, ...edit };
 }
 
 function countedAfter(before: BudgetDef, limits: readonly LimitInput[], { nowMs, calendar }: DecideContext) {

@@ -5,13 +5,16 @@ import type { GetQueue, LeaveQueue, Release, Reserve } from './command.ts';
 import { leaveOf, leftQueue, standingRefusal } from './decide-queue.ts';
 import { decideRelease } from './decide-settle.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase } from './decision.ts';
+import { IndexedHeap } from './indexed-heap.ts';
 import type { BudgetPath } from './names.ts';
 import { publicReservationId } from './names.ts';
 import { readReservation } from './read.ts';
 import type { Refusal } from './refusal.ts';
 import { budgetNotFound, reservationNotFound } from './refuse-state.ts';
 import type { TreeState } from './tree-state.ts';
-import { childAt, isAhead, isWaiting, rankOf, type Waiting } from './wait-order.ts';
+import type { WaitLine } from './wait-line.ts';
+import { childAt, isAhead, isWaiting, rankOf, type Standing, type Waiting } from './wait-order.ts';
+import type { WaitQueue } from './wait-queue.ts';
 
 /**
  * The place of a Reserve whose key waits already; undefined where none does. The same key with another request is refused. Whoever
@@ -41,14 +44,17 @@ function isSameRequest({ queued, actingFor, labels }: Waiting, command: Reserve,
   return context.commit({ ...command.personal, salt: queued.salt }) === queued.commitment;
 }
 
-/** Decides a LeaveQueue. */
+/** Decides a LeaveQueue. Nothing changes for a request that somebody waits for again, nor for a grant that anybody may have. */
 export function decideLeaveQueue(state: TreeState, command: LeaveQueue, context: DecideContext): Decision {
   const reservation = state.reservation(command.id);
   if (reservation === undefined) return answerOnly(reservationNotFound(state, command.id));
   const { figures } = reservation;
-  if (isWaiting(reservation)) return leave(state, command, reservation, 'nobody waits for it any more', context);
+  const { isAttached, isUntaken } = context.queue;
+  if (isWaiting(reservation) && !isAttached(command.id)) {
+    return leave(state, command, reservation, 'nobody waits for it any more', context);
+  }
   const isUntouched = figures.state === 'ACTIVE' && !figures.started && figures.settledMicros === 0n;
-  if (!isUntouched) return answerOnly(readReservation(state, reservation, context, false));
+  if (!isUntouched || !isUntaken(command.id)) return answerOnly(readReservation(state, reservation, context, false));
   return decideRelease(state, { ...command, kind: 'Release', reason: 'nobody waited for the grant any more' }, context);
 }
 
@@ -83,7 +89,7 @@ function leave(
 export function readWaiting(state: TreeState, waiting: Waiting, context: DecideContext): ReservationAnswer {
   const standing = standingOf(state, waiting, context);
   const at = standing.refusal.budget as BudgetPath | undefined;
-  const aheadCount = at === undefined ? 0 : inOrder(state, at, context).indexOf(waiting);
+  const aheadCount = at === undefined ? 0 : aheadOf(state, at, waiting, context);
   return { ...readReservation(state, waiting, context, false), standing: { ...standing, aheadCount } };
 }
 
@@ -95,25 +101,71 @@ function standingOf(state: TreeState, waiting: Waiting, context: DecideContext):
 /** Decides a GetQueue. */
 export function readQueue(state: TreeState, command: GetQueue, context: DecideContext): QueueAnswer | Refusal {
   if (state.budgetAt(command.budget) === undefined) return budgetNotFound(command.budget);
-  const all = inOrder(state, command.budget, context);
-  const waiting = all.slice(0, command.countMax).map((reservation, aheadCount) => ({
+  const waiting = firstOf(state, command.budget, command.countMax, context).map((reservation, aheadCount) => ({
     reservation,
     standing: { ...standingOf(state, reservation, context), aheadCount },
   }));
-  return { kind: 'queue', treeId: state.treeId, waiting, count: all.length };
+  return { kind: 'queue', treeId: state.treeId, waiting, count: state.queue?.countAt(command.budget) ?? 0 };
 }
 
-// As a point of this budget would have them, though they may wait at others.
-function inOrder(state: TreeState, budget: BudgetPath, { nowMs, queue: { ageMs } }: DecideContext): Waiting[] {
+// Thousands may wait, and whoever reads holds up the commands of the tree: those ahead are counted and the first are picked out, and
+// nobody is put into order who is not shown.
+
+function aheadOf(state: TreeState, budget: BudgetPath, own: Waiting, context: DecideContext): number {
   const { queue } = state;
-  if (queue === undefined) return [];
-  const all = [...queue.waiting()].flatMap((waiting) => {
-    const child = childAt(budget, [waiting.budget, ...waiting.also]);
-    if (child === undefined) return [];
-    const rank = rankOf(waiting.priority, waiting.createMs, nowMs, ageMs);
-    return [
-      { waiting, standing: { rank, child, seq: waiting.queued.seq, share: queue.shareOf(budget, child, nowMs) } },
-    ];
+  const child = childAt(budget, [own.budget, ...own.also]);
+  if (queue === undefined || child === undefined) return 0;
+  const { nowMs } = context;
+  const { ageMs } = context.queue;
+  const share = queue.shareOf(budget, child, nowMs);
+  const { seq } = own.queued;
+  const mine: Standing = { rank: rankOf(own.priority, own.createMs, nowMs, ageMs), child, share, seq };
+  let count = 0;
+  for (const line of queue.linesAt(budget)) {
+    let its: Pick<Standing, 'child' | 'share'> | undefined;
+    for (const { priority, createMs, queued } of line.all()) {
+      const rank = rankOf(priority, createMs, nowMs, ageMs);
+      // Nobody has had less than nothing.
+      if (rank < mine.rank || (rank === mine.rank && share.useMicros === 0n && queued.seq >= seq)) continue;
+      its ??= shareOfLine(queue, budget, line, nowMs);
+      if (rank > mine.rank || isAhead({ ...its, rank, seq: queued.seq }, mine)) count += 1;
+    }
+  }
+  return count;
+}
+
+function shareOfLine(queue: WaitQueue, budget: BudgetPath, { paths }: WaitLine, nowMs: number) {
+  const child = childAt(budget, paths) ?? '';
+  return { child, share: queue.shareOf(budget, child, nowMs) };
+}
+
+function firstOf(state: TreeState, budget: BudgetPath, countMax: number, context: DecideContext): Waiting[] {
+  const found = new IndexedHeap<Standing & { readonly waiting: Waiting }>((a, b) => isAhead(b, a));
+  forEachAt(state, budget, context, (waiting, its) => {
+    const last = found.top;
+    if (found.size === countMax) {
+      if (last === undefined || !isAhead(its, last)) return;
+      found.remove(last);
+    }
+    found.add({ ...its, waiting });
   });
-  return all.sort((a, b) => (isAhead(a.standing, b.standing) ? -1 : 1)).map(({ waiting }) => waiting);
+  return found.items.toSorted((a, b) => (isAhead(a, b) ? -1 : 1)).map(({ waiting }) => waiting);
+}
+
+// All who wait at a budget or below it, as a point of this budget would have them, though they may wait at others. Those of a line come
+// through one child.
+function forEachAt(
+  { queue }: TreeState,
+  budget: BudgetPath,
+  { nowMs, queue: { ageMs } }: DecideContext,
+  look: (waiting: Waiting, standing: Standing) => void,
+): void {
+  if (queue === undefined) return;
+  for (const line of queue.linesAt(budget)) {
+    const its = shareOfLine(queue, budget, line, nowMs);
+    for (const waiting of line.all()) {
+      const { priority, createMs, queued } = waiting;
+      look(waiting, { ...its, rank: rankOf(priority, createMs, nowMs, ageMs), seq: queued.seq });
+    }
+  }
 }

@@ -95,6 +95,7 @@ export const ANY_MODEL: ModelRules = { allowed: undefined, maxTier: undefined };
 
 /** Rules after an edit; a field that is there and undefined is taken away. */
 export function modelsAfter(before: ModelRules, edit: Partial<ModelRules>): ModelRules {
+  if (Object.keys(edit).length === 0) return before;
   const { allowed, maxTier } = { ...before, ...edit };
   return allowed === undefined && maxTier === undefined ? ANY_MODEL : { allowed, maxTier };
 }
@@ -102,7 +103,8 @@ export function modelsAfter(before: ModelRules, edit: Partial<ModelRules>): Mode
 /** Why there is no price. */
 export interface Unpriced {
   readonly kind: 'unpriced';
-  readonly reason: 'PRICE_UNKNOWN' | 'USAGE_INVALID' | 'INVALID_FIELD';
+  /** STORE_UNAVAILABLE: there is no price book yet. */
+  readonly reason: 'PRICE_UNKNOWN' | 'USAGE_INVALID' | 'INVALID_FIELD' | 'STORE_UNAVAILABLE';
   /** One sentence for people. */
   readonly message: string;
   /** The model, or the unit, that the reason is about. */
@@ -115,6 +117,8 @@ export interface Unpriced {
   readonly why?: string;
   /** The field that the reason is about, as a path in the call or the report. */
   readonly field?: string;
+  /** When to try again, where waiting helps. */
+  readonly retryAfterMs?: number;
 }
 
 /** A call that a budget does not let through. */

@@ -80,7 +80,10 @@ export function modelRefusal(
 }
 
 /** A refusal for want of a price. */
-export function unpricedRefusal({ kind: _, reason, message, ...unpriced }: Unpriced, budget: string): Refusal {
+export function unpricedRefusal(
+  { kind: _, reason, message, retryAfterMs, ...unpriced }: Unpriced,
+  budget: string,
+): Refusal {
   const { field } = unpriced;
   return {
     kind: 'refusal',
@@ -88,6 +91,7 @@ export function unpricedRefusal({ kind: _, reason, message, ...unpriced }: Unpri
     message,
     budget,
     unpriced,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(reason !== 'PRICE_UNKNOWN' && field !== undefined && { fields: [{ field, description: message }] }),
   };
 }

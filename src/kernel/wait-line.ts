@@ -45,6 +45,11 @@ export class WaitLine {
     return this.#head === undefined;
   }
 
+  /** All of them, first come first. */
+  all(): IterableIterator<Waiting> {
+    return this.#waiting.values();
+  }
+
   /** Adds one that comes after all of them. */
   push(waiting: Waiting): void {
     this.#waiting.set(waiting.id, waiting);

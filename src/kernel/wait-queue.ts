@@ -207,7 +207,7 @@ export class WaitQueue {
 
   /** Has the heads of all lines that ask a budget or one below it judged again: its rules have changed. */
   stirBelow(path: BudgetPath): void {
-    for (const line of this.#linesAt.get(path) ?? []) this.#unjudged.add(line);
+    for (const line of this.linesAt(path)) this.#unjudged.add(line);
   }
 
   /** Has the head of a line judged again, where this one is the head. */
@@ -324,6 +324,11 @@ export class WaitQueue {
     else this.#wakes.add(line);
   }
 
+  /** Lines that ask a budget or one below it. */
+  linesAt(path: BudgetPath): Iterable<WaitLine> {
+    return this.#linesAt.get(path) ?? NO_LINES;
+  }
+
   /** Points of a budget at which somebody waits. */
   pointsAt(budget: BudgetPath): readonly WaitPoint[] {
     const points = this.#points.get(budget) ?? NO_POINTS;
@@ -377,6 +382,7 @@ export interface Placement {
 }
 
 const NO_POINTS: readonly WaitPoint[] = [];
+const NO_LINES: readonly WaitLine[] = [];
 
 function stepAt(nowMs: number): number {
   return Math.floor(nowMs / SHARE_STEP_MS);

@@ -12,8 +12,8 @@ import { type UsageReport, usageOf } from '../pricing/usage/usage-report.ts';
 
 /** What prices are found with. */
 export interface PricingDeps {
-  /** The book that is in force. */
-  readonly book: () => PriceBook;
+  /** The book that is in force, or why nothing has a price. */
+  readonly book: () => PriceBook | Unpriced;
   /** Output tokens of a choice where a call names no maximum. */
   readonly outputTokensDefault: number;
   /** Told of each model, or unit, that had no price. Default: nobody. */
@@ -24,10 +24,12 @@ export interface PricingDeps {
 export function createPricing({ book, outputTokensDefault, onUnknown }: PricingDeps): Pricing {
   return {
     price: (toPrice, unit, atMs, before) => {
+      const now = book();
+      if ('kind' in now) return now;
       const call = callOf(toPrice);
-      const differing = before && differs(book(), call, before.pins);
+      const differing = before && differs(now, call, before.pins);
       if (differing !== undefined) return differing;
-      const by = before === undefined ? book() : pinnedBook(book(), before.pins);
+      const by = before === undefined ? now : pinnedBook(now, before.pins);
       const { price, unknown, problems } = priceCall(by, call, atMs, { unit, outputTokensDefault });
       if (price !== undefined) {
         const { maxMicros, pins, inputTokensMax, outputTokensMax, outputIsDefault, choices } = price;
@@ -48,16 +50,21 @@ export function createPricing({ book, outputTokensDefault, onUnknown }: PricingD
       return { kind: 'unpriced', reason: 'INVALID_FIELD', message, field: 'model_call' };
     },
     refused: (call, rules) => {
-      const refused = refuseModels(book(), rulesOf(rules), callOf(call));
+      const now = book();
+      // A call that has no price is not let through either.
+      if ('kind' in now) return undefined;
+      const refused = refuseModels(now, rulesOf(rules), callOf(call));
       return refused && { ...refused.name, rule: refused.rule };
     },
     cost: (record, { report }, atMs) => {
+      const now = book();
+      if ('kind' in now) return now;
       const reported = report as UsageReport;
       const usage = usageOf(reported, record.pins.cacheTtl);
-      const result = priceUsage(book(), record.pins, reported.served, usage, atMs);
+      const result = priceUsage(now, record.pins, reported.served, usage, atMs);
       if (result.problem !== undefined) return refusedReport(result.problem);
       const { micros, source, rowHash } = result.cost;
-      const row = book().row(rowHash);
+      const row = now.row(rowHash);
       const priced: PricedUsage = {
         provider: row?.provider ?? '',
         model: row?.model ?? '',

@@ -42,6 +42,8 @@ export class UnknownPrices {
     const { budget = '', unpriced } = refusal;
     const { provider = '', model = '', unit = '', why = '' } = unpriced ?? {};
     this.#count += 1;
+    // The book itself could not be read: there is nothing to add.
+    if (provider === '' && unit === '') return;
     const key = JSON.stringify([budget, provider, model, unit]);
     const count = (this.#notes.get(key)?.count ?? 0) + 1;
     this.#notes.delete(key);

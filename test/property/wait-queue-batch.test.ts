@@ -108,7 +108,7 @@ function play(commands: readonly Timed[], batchSize: number, ahead: boolean): Ca
         calendar: UTC_CALENDAR,
         implausibleFactor: 1_000,
         pricing: testPricing(),
-        queue: { ageMs: 60_000, countMax: 12, isAttached },
+        queue: { ageMs: 60_000, countMax: 12, isAttached, isUntaken: () => true },
       },
     );
     const { failed, parked, unsearched, paused, deferred } = batch;

@@ -26,7 +26,7 @@ export class CheckedQueue extends KernelDriver {
 
   constructor() {
     super();
-    this.queue = { ageMs: 60_000, countMax: 12, isAttached: (id) => !this.gone.has(id) };
+    this.queue = { ageMs: 60_000, countMax: 12, isAttached: (id) => !this.gone.has(id), isUntaken: () => true };
   }
 
   override runAlone(command: Command): Answer {

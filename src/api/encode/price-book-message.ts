@@ -113,6 +113,7 @@ export function priceStatusMessage(status: PricesStatus, sees: (budget: string) 
     aliasCount: BigInt(status.aliasCount),
     unitPriceCount: BigInt(status.unitRowCount),
     retirementCount: BigInt(status.retirementCount),
+    problem: status.problem ?? '',
     unknownPriceCount: BigInt(status.unknownCount),
     unknownPrices: status.unknown
       .filter(({ budget }) => sees(budget))

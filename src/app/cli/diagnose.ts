@@ -35,6 +35,10 @@ export function diagnose(info: GetServerInfoResponse, health: HealthStatus, nowM
       ...found(info.databaseVersion === '', 'the database cannot be reached'),
       ...found(!info.leader && info.leaderAddress === '', 'this is a standby and no leader is known'),
       ...found(trees !== '', `out of service because their records do not agree: ${trees} (run budgetctl verify)`),
+      ...found(
+        (info.prices?.problem ?? '') !== '',
+        `the price book cannot be read, so that nothing has a price: ${info.prices?.problem}`,
+      ),
       ...found(lagMs > PROJECTION_LAG_MS_MAX, `reads are ${formatDurationMs(lagMs)} behind the journal`),
     ],
     warnings: [

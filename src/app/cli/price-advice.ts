@@ -25,8 +25,11 @@ const ADVICE: Readonly<Record<string, (name: string, of: string) => string>> = {
 
 /** Advice for PRICE_UNKNOWN. */
 export function priceAdvice({ metadata }: CallFailure, method: string): string {
-  if (method === 'Settle') return 'No pinned price fits what was used: settle the actual cost, or --unknown.';
   const { provider, model, unit, why = '' } = metadata;
+  if (why === 'book_unreadable') {
+    return 'Nothing has a price now: use an amount. What is in the way: budgetctl status.';
+  }
+  if (method === 'Settle') return 'No pinned price fits what was used: settle the actual cost, or --unknown.';
   if (unit !== undefined) return `Say what a ${unit} is worth in USD (budgetctl prices unit), or reserve an amount.`;
   if (model === undefined) return 'No row that counts then prices this usage: see budgetctl prices list, and --served.';
   const name = `${provider}/${model}`;

@@ -37,6 +37,12 @@ describe('diagnose', () => {
       'SERVING',
       'out of service because their records do not agree: acme, beta (run budgetctl verify)',
     ],
+    [
+      'a price book that is not as it was written',
+      { prices: { problem: 'CorruptPriceError: row x lacks fields' } },
+      'SERVING',
+      'the price book cannot be read, so that nothing has a price: CorruptPriceError: row x lacks fields',
+    ],
     ['lag', { projectionLag: { seconds: 5n, nanos: 1_000_000 } }, 'SERVING', 'reads are 5s behind the journal'],
   ])('%s is a problem', (_, change, health, problem) => {
     expect(judge(change, health)).toEqual({ problems: [problem], warnings: [] });
