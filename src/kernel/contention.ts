@@ -15,8 +15,9 @@ import { rollingFreeMs, rollingSpend } from './rolling-spend.ts';
 import { ALL, shareLeftMicros } from './share-room.ts';
 import type { TreeState } from './tree-state.ts';
 import { childAt, isAhead, lowerOf, rankOf, type Standing } from './wait-order.ts';
-import type { PointName, WaitPoint } from './wait-point.ts';
+import type { WaitPoint } from './wait-point.ts';
 import type { WaitQueue } from './wait-queue.ts';
+import type { PointName } from './wait-view.ts';
 
 /** Points at which somebody is before a request, and what those leave to it there: more than nothing of limits alone. */
 export interface Behind {

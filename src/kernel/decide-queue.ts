@@ -15,9 +15,9 @@ import { HELD_RETRY_MS } from './refuse-money.ts';
 import { askOf } from './refuse-reserve.ts';
 import type { ReservationFigures } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
-import type { WaitLine } from './wait-line.ts';
 import { rankOf, type Waiting } from './wait-order.ts';
 import type { WaitQueue } from './wait-queue.ts';
+import type { WaitLine } from './wait-view.ts';
 
 /** Whose time is over at once, in one entry. */
 const ENDED_PAGE = 100;

@@ -12,9 +12,9 @@ import { readReservation } from './read.ts';
 import type { Refusal } from './refusal.ts';
 import { budgetNotFound, reservationNotFound } from './refuse-state.ts';
 import type { TreeState } from './tree-state.ts';
-import type { WaitLine } from './wait-line.ts';
 import { childAt, isAhead, isWaiting, rankOf, type Standing, type Waiting } from './wait-order.ts';
 import type { WaitQueue } from './wait-queue.ts';
+import type { WaitLine } from './wait-view.ts';
 
 /**
  * The place of a Reserve whose key waits already; undefined where none does. The same key with another request is refused. Whoever

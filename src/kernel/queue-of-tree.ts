@@ -1,13 +1,14 @@
 // The wait queue of one tree: what it has to know of budgets, read from the tree's state when it asks, and told when they move.
+
 import type { BudgetDef, BudgetState } from './budget.ts';
 import { childrenIn } from './child-share.ts';
 import type { Effect } from './entry.ts';
 import type { BudgetPath } from './names.ts';
 import { NO_USE, recentMicros } from './recent-use.ts';
-import type { WaitLine } from './wait-line.ts';
 import { childAt, type Share } from './wait-order.ts';
 import type { Views } from './wait-point.ts';
 import { WaitQueue } from './wait-queue.ts';
+import type { WaitLine } from './wait-view.ts';
 
 /** Where budgets are found. */
 interface Budgets {

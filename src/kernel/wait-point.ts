@@ -3,19 +3,16 @@
 import type { ChildShare } from './budget.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import type { BudgetPath } from './names.ts';
-import type { WaitLine } from './wait-line.ts';
 import { childAt, isAhead, type Share, type Standing } from './wait-order.ts';
-import { type Place, viewIsAhead, type WaitChild, WaitView } from './wait-view.ts';
-
-/**
- * What can be short: a limit, a rate (`no` is theirs) or the slots (0) of a budget, or the share that it may use of a limit of the
- * budget above (`no` is that limit's). By path: a budget that a grant will make has no number yet.
- */
-export interface PointName {
-  readonly budget: BudgetPath;
-  readonly kind: 'limit' | 'share' | 'rate' | 'slots';
-  readonly no: number;
-}
+import {
+  type Place,
+  type PlacePoint,
+  type PointName,
+  viewIsAhead,
+  type WaitChild,
+  type WaitLine,
+  WaitView,
+} from './wait-view.ts';
 
 /** Tells those apart to whom different parts of a limit are open: floors, and what is kept for a class. */
 export interface Views {
@@ -45,7 +42,7 @@ export const SHARE_STEP_MS = 10_000;
 const NO_STEP = -1;
 
 /** See the head of this file. */
-export class WaitPoint implements PointName {
+export class WaitPoint implements PlacePoint {
   readonly budget: BudgetPath;
   readonly kind: PointName['kind'];
   readonly no: number;

@@ -19,10 +19,10 @@ import { IndexedHeap } from './indexed-heap.ts';
 import { invariant } from './invariant.ts';
 import { type BudgetPath, parentOf, type ReservationId } from './names.ts';
 
-import { goesBefore, lineKey, pathsOf, WaitLine } from './wait-line.ts';
+import { lineKey, pathsOf } from './wait-line.ts';
 import type { Share, Waiting } from './wait-order.ts';
-import { isSame, type PointName, type PointWorld, SHARE_STEP_MS, WaitPoint } from './wait-point.ts';
-import type { Place, WaitView } from './wait-view.ts';
+import { isSame, type PointWorld, SHARE_STEP_MS, WaitPoint } from './wait-point.ts';
+import { goesBefore, type Place, type PlacePoint, type PointName, WaitLine, type WaitView } from './wait-view.ts';
 
 /** See the head of this file. */
 export class WaitQueue {
@@ -46,7 +46,7 @@ export class WaitQueue {
   /** Those of them that are first wherever they wait, the most urgent first, then who came first. */
   readonly #turns = new IndexedHeap<WaitLine>(goesBefore);
   /** Points where shares have changed. */
-  readonly #shifted = new Set<WaitPoint>();
+  readonly #shifted = new Set<PlacePoint>();
   /** Of time by which shares were reckoned last at all points. */
   #step = -1;
 

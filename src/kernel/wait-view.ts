@@ -1,15 +1,86 @@
 // Heads of lines that wait at one point and to whom the same of it is open, in their order: the higher class first, then the child that
-// has had least for its weight, then first come. Its own file because a point has one of them or many, and they are alike.
+// has had least for its weight, then first come. Its own file because a point has one of them or many, and they are alike;
+// lines are here as well, which know their places.
 import { PRIORITIES } from './enforcement.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import { invariant } from './invariant.ts';
-import type { WaitLine } from './wait-line.ts';
-import { lessOf, RANK_MAX, type Share, type Standing } from './wait-order.ts';
-import type { WaitPoint } from './wait-point.ts';
+import type { BudgetPath, ReservationId } from './names.ts';
+import { lessOf, RANK_MAX, type Share, type Standing, type Waiting } from './wait-order.ts';
+
+/**
+ * What can be short: a limit, a rate (`no` is theirs) or the slots (0) of a budget, or the share that it may use of a limit of the
+ * budget above (`no` is that limit's). By path: a budget that a grant will make has no number yet.
+ */
+export interface PointName {
+  readonly budget: BudgetPath;
+  readonly kind: 'limit' | 'share' | 'rate' | 'slots';
+  readonly no: number;
+}
+
+/** What a place knows of its point (wait-point.ts). */
+export interface PlacePoint extends PointName {
+  readonly isEmpty: boolean;
+  readonly firstLine: WaitLine | undefined;
+  refresh(): void;
+  bringForward(nowMs: number): void;
+  remove(line: WaitLine, child: WaitChild): void;
+}
+
+/** Those that ask the same in the same class, first come first. */
+export class WaitLine {
+  readonly key: string;
+  readonly paths: readonly BudgetPath[];
+  readonly #waiting = new Map<ReservationId, Waiting>();
+  // Asked for all the time, and a map whose first ones have gone is slow to say which is the first now.
+  #head: Waiting | undefined;
+  /** Of the last that came. */
+  lastSeq = 0;
+  readonly places: Place[] = [];
+  /** When it has to be looked at again though nothing happens. */
+  wakeMs = Number.POSITIVE_INFINITY;
+
+  constructor(key: string, { budget, also }: Waiting) {
+    this.key = key;
+    this.paths = [budget, ...also];
+  }
+
+  get head(): Waiting {
+    invariant(this.#head !== undefined, 'a line that is empty is gone');
+    return this.#head;
+  }
+
+  get isEmpty(): boolean {
+    return this.#head === undefined;
+  }
+
+  /** All of them, first come first. */
+  all(): IterableIterator<Waiting> {
+    return this.#waiting.values();
+  }
+
+  /** Adds one that comes after all of them. */
+  push(waiting: Waiting): void {
+    this.#waiting.set(waiting.id, waiting);
+    this.#head ??= waiting;
+  }
+
+  /** Adds one where its sequence says. */
+  insert(waiting: Waiting): void {
+    const all = [...this.#waiting.values(), waiting].sort((a, b) => a.queued.seq - b.queued.seq);
+    this.#waiting.clear();
+    for (const each of all) this.#waiting.set(each.id, each);
+    this.#head = all[0];
+  }
+
+  delete(waiting: Waiting): void {
+    this.#waiting.delete(waiting.id);
+    if (this.#head === waiting) this.#head = this.#waiting.values().next().value;
+  }
+}
 
 /** Where the head of a line stands. */
 export interface Place {
-  readonly point: WaitPoint;
+  readonly point: PlacePoint;
   readonly child: WaitChild;
 }
 
@@ -42,13 +113,13 @@ function childIsAhead(a: WaitChild, b: WaitChild): boolean {
 
 /** See the head of this file. */
 export class WaitView {
-  readonly point: WaitPoint;
+  readonly point: PlacePoint;
   readonly key: string;
   /** By rank. */
   readonly #children = PRIORITIES.map(() => new IndexedHeap<WaitChild>(childIsAhead));
   readonly #byPath = PRIORITIES.map(() => new Map<string, WaitChild>());
 
-  constructor(point: WaitPoint, key: string) {
+  constructor(point: PlacePoint, key: string) {
     this.point = point;
     this.key = key;
   }
@@ -119,4 +190,14 @@ export class WaitView {
 export function viewIsAhead({ firstChild: a }: WaitView, { firstChild: b }: WaitView): boolean {
   invariant(a !== undefined && b !== undefined, 'a view without lines is gone');
   return a.rank === b.rank ? childIsAhead(a, b) : a.rank > b.rank;
+}
+
+/** Whether of two lines that claim one has its turn before the other: the more urgent, then who came first. One without places waits for nothing. */
+export function goesBefore(a: WaitLine, b: WaitLine): boolean {
+  const [rankA, rankB] = [rankIn(a), rankIn(b)];
+  return rankA === rankB ? a.head.queued.seq < b.head.queued.seq : rankA > rankB;
+}
+
+function rankIn({ places }: WaitLine): number {
+  return places[0]?.child.rank ?? Number.POSITIVE_INFINITY;
 }
