@@ -133,12 +133,25 @@ CREATE INDEX reservations_also ON budgetd.reservations (tree, id) INCLUDE (creat
 -- Lapsed ones that settle in parts: when each part came is not known. Few, and few at a time.
 CREATE INDEX reservations_late ON budgetd.reservations (tree, id) WHERE late AND state = 'EXPIRED';
 
--- What waits: by id for lists, by the end of its wait for the reaper. That names a budget which may have come after it, or never:
--- lists find it by what it names.
+-- Paths that one that waits is counted at, as the coordinator counts it: each path that it names, and those above. Budgets may come to
+-- be there after it, or never.
+CREATE FUNCTION budgetd.waited_paths(p_queue json, p_also text[]) RETURNS text[]
+LANGUAGE sql IMMUTABLE
+RETURN ARRAY(
+  SELECT DISTINCT array_to_string(s.parts[:depth], '/') COLLATE "C"
+  FROM unnest(ARRAY[p_queue ->> 'path'] || p_also) AS n(path)
+  CROSS JOIN LATERAL (SELECT string_to_array(n.path, '/') AS parts) AS s
+  CROSS JOIN LATERAL generate_series(1, cardinality(s.parts)) AS depth);
+
+-- What waits: by id for lists, by the end of its wait for the reaper, and by every path that it is counted at, whose first segment is
+-- its tree. Lists find it by what it names. The last one says its state in a way of its own: no other index then seems to serve what
+-- is asked of it, whatever the statistics say. It keeps no list of what came last, which each look would have to go through.
 CREATE INDEX reservations_queued ON budgetd.reservations (tree, id) WHERE state = 'QUEUED';
 CREATE INDEX reservations_waiting ON budgetd.reservations (tree, ((queue ->> 'until')::bigint)) WHERE state = 'QUEUED';
 CREATE INDEX reservations_named ON budgetd.reservations
   (tree, budget_no, (replace(queue ->> 'path', '/', E'\x01') COLLATE "C")) WHERE queue IS NOT NULL;
+CREATE INDEX reservations_waited ON budgetd.reservations USING gin ((budgetd.waited_paths(queue, also)) COLLATE "C")
+  WITH (fastupdate = off) WHERE starts_with(state, 'QUEUED');
 
 GRANT SELECT, INSERT, UPDATE, DELETE
   ON budgetd.projection_heads, budgetd.budgets, budgetd.counters, budgetd.rate_levels, budgetd.alerts,

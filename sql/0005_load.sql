@@ -88,8 +88,7 @@ RETURN (
   ) AS p);
 
 -- Entries that follow the projection come along where there are no more than `p_tail_count_max` of them, and with them (unless that
--- is 0) everything that waits. `p_periods`: flat
--- triples of budget number, window number and period, beside those that the reservations name.
+-- is 0) everything that waits, with the budgets on all paths that it names: they may have come after it. `p_periods`: flat of budget number, window number and period, beside those that the reservations name.
 CREATE FUNCTION budgetd.load_tree(
   p_tree text, p_paths text[], p_ids text[], p_periods bigint[], p_after_reclaim_ms bigint, p_lease_count_max integer,
   p_tail_count_max bigint
@@ -108,6 +107,7 @@ DECLARE
   v_projected_at_ms bigint;
   v_lease_ids text[] := '{}';
   v_queued_ids text[] := '{}';
+  v_queued_paths text[] := '{}';
   v_accounts bigint[];
 BEGIN
   SELECT h.seq, h.hash, h.at_ms INTO head_seq, head_hash, head_at_ms
@@ -131,6 +131,12 @@ BEGIN
   IF p_tail_count_max > 0 THEN
     SELECT coalesce(array_agg(r.id), '{}') INTO v_queued_ids
     FROM budgetd.reservations r WHERE r.tree = p_tree AND r.state = 'QUEUED';
+    SELECT coalesce(array_agg(DISTINCT w.path), '{}') INTO v_queued_paths
+    FROM unnest(v_queued_ids) AS wanted(id)
+    CROSS JOIN LATERAL (
+      SELECT x.queue, x.also FROM budgetd.reservations x WHERE x.tree = p_tree AND x.id = wanted.id OFFSET 0
+    ) AS r
+    CROSS JOIN LATERAL unnest(budgetd.waited_paths(r.queue, r.also)) AS w(path);
   END IF;
 
   IF cardinality(p_ids) > 0 OR cardinality(v_lease_ids) > 0 OR cardinality(v_queued_ids) > 0 THEN
@@ -152,7 +158,7 @@ BEGIN
     SELECT u.budget_no, array_agg(ARRAY[u.window_no, u.period_ms]) AS periods
     FROM (
       SELECT x.budget_no::bigint, 0::bigint AS window_no, 0::bigint AS period_ms
-      FROM unnest(p_paths) AS p(path)
+      FROM unnest(p_paths || v_queued_paths) AS p(path)
       CROSS JOIN LATERAL (
         SELECT y.budget_no FROM budgetd.budgets y WHERE y.tree = p_tree AND y.path = p.path OFFSET 0
       ) AS x

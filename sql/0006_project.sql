@@ -121,10 +121,10 @@ BEGIN
     DELETE FROM budgetd.reservations x
     USING generate_series(1, cardinality(w_numbers)) AS i
     CROSS JOIN LATERAL (
-      SELECT y.ctid FROM budgetd.reservations y
-      WHERE y.tree = p_trees[w_numbers[i]] AND y.id = w_texts[i] AND y.state = 'QUEUED' OFFSET 0
+      -- By its key alone: with the state beside it, the planner reads all that wait in the tree, for each row.
+      SELECT y.ctid FROM budgetd.reservations y WHERE y.tree = p_trees[w_numbers[i]] AND y.id = w_texts[i] OFFSET 0
     ) AS found
-    WHERE v_moves[w_numbers[i]] AND x.ctid = found.ctid;
+    WHERE v_moves[w_numbers[i]] AND x.ctid = found.ctid AND x.state = 'QUEUED';
     GET DIAGNOSTICS v_count = ROW_COUNT;
     SELECT count(*) INTO v_wanted FROM unnest(w_numbers) AS w(place) WHERE v_moves[w.place];
     IF v_count <> v_wanted THEN

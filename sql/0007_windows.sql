@@ -137,15 +137,23 @@ BEGIN
   END LOOP;
 END $$;
 
--- Whether something waits that is to be charged to a budget. Looks at all that waits in its tree.
-CREATE FUNCTION budgetd.is_waited_for(p_tree text, p_budget_no integer) RETURNS boolean
-LANGUAGE sql STABLE
-RETURN EXISTS (
-  SELECT FROM (
-    SELECT x.accounts FROM budgetd.reservations x WHERE x.tree = p_tree AND x.state = 'QUEUED'
-    ORDER BY (x.queue ->> 'until')::bigint OFFSET 0
-  ) AS r
-  WHERE budgetd.names_budget(r.accounts, p_budget_no));
+-- Whether something waits that names a path or one below it: the coordinator's own rule. Only an index over all that a request names
+-- knows, and that can be read as a bitmap alone.
+CREATE FUNCTION budgetd.is_waited_for(p_path text) RETURNS boolean
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_indexscan = off
+SET enable_indexonlyscan = off
+SET enable_bitmapscan = on
+SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+  RETURN EXISTS (
+    SELECT FROM budgetd.reservations r
+    WHERE starts_with(r.state, 'QUEUED')
+      AND budgetd.waited_paths(r.queue, r.also) COLLATE "C" @> ARRAY[p_path COLLATE "C"]);
+END $$;
 
 -- Open budgets that close by age and have had no live hold, nothing that waits and no movement for so long at `p_now_ms`, in the order in which they
 -- were to be looked at, after a cursor. Those that were looked at in vain are moved on to when they may be idle at the
@@ -185,7 +193,7 @@ BEGIN
       WHEN v_counts.active_count > 0 THEN p_now_ms + v_row.close_after_ms
       ELSE v_counts.moved_ms + v_row.close_after_ms
     END;
-    IF v_next_ms <= p_now_ms AND budgetd.is_waited_for(v_row.tree, v_row.budget_no) THEN
+    IF v_next_ms <= p_now_ms AND budgetd.is_waited_for(v_row.path) THEN
       v_next_ms := p_now_ms + v_row.close_after_ms;
     END IF;
     IF v_next_ms <= p_now_ms AND EXISTS (SELECT FROM budgetd.quarantine q WHERE q.tree = v_row.tree) THEN

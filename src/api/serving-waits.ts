@@ -1,6 +1,8 @@
 // The unary calls of one server whose answer may be long in coming: how many there may be on one connection, how long one may
 // last, and their end when the server stops. Whoever goes gives up their place; whoever is sent away keeps it for a moment, and
 // finds it again with the same key.
+
+import { PlaceKept } from '../lane/place-kept.ts';
 import { type ApiRefusal, queueFull } from './api-refusal.ts';
 import { PLACE_KEPT_MS, WAIT_AGE_MS, WAITS_PER_CONNECTION_MAX } from './transport-limits.ts';
 
@@ -57,7 +59,7 @@ export class ServingWaits {
     this.#limits = limits;
   }
 
-  /** The answer of `work`, whose signal aborts once nobody waits for it; or why it is not waited for here any longer. */
+  /** The answer of `work`, whose signal aborts once nobody waits for it, with a PlaceKept where it was sent away; or why it is not waited for here any longer. */
   async during<T>(call: WaitingCall, work: (gone: AbortSignal) => Promise<T>): Promise<T | ApiRefusal> {
     const { perConnectionMax } = this.#limits;
     if (this.#stopping) return STOPPING;
@@ -69,7 +71,7 @@ export class ServingWaits {
     const { promise: sentAway, resolve } = Promise.withResolvers<ApiRefusal>();
     const sendAway = (refusal: ApiRefusal): void => {
       resolve(refusal);
-      setTimeout(() => caller.abort(), this.#limits.keptMs).unref();
+      caller.abort(new PlaceKept(this.#limits.keptMs));
     };
     const ageMs = Math.min(this.#limits.ageMs, call.ageMs ?? Number.POSITIVE_INFINITY);
     const age = setTimeout(() => sendAway(stillWaiting(this.#limits.keptMs)), ageMs).unref();

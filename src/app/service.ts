@@ -165,9 +165,10 @@ async function standsBehind(coordinator: RunningCoordinator, waitMs: number): Pr
   const untilMs = performance.now() + waitMs;
   for (;;) {
     const { leader, leaderAddress } = coordinator.status();
-    // It leads once it has its prices: before that it decides nothing.
-    if (leader && coordinator.prices.status().loaded) return undefined;
-    if (performance.now() >= untilMs) return leaderAddress;
+    const { loaded, problem } = coordinator.prices.status();
+    // It decides already; what is priced only once it has its prices.
+    if (leader && (loaded || problem !== undefined)) return undefined;
+    if (performance.now() >= untilMs) return leader ? undefined : leaderAddress;
     await sleep(LEADER_LOOK_MS);
   }
 }

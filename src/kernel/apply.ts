@@ -59,6 +59,10 @@ function applyRecords(state: TreeState, entry: Entry): void {
       return;
     default: {
       const before = state.budget(entry.def.no);
+      if (entry.type === 'BudgetCreated') {
+        const isNew = before === undefined && state.budgetAt(entry.def.path) === undefined;
+        invariant(isNew, `entry ${entry.seq} makes budget ${entry.def.path}, which there is already`);
+      }
       if (before !== undefined || entry.type === 'BudgetCreated') state.putBudget(budgetAfter(before, entry));
       if (entry.def.parentNo !== undefined) state.countOpenChildren(entry.def.parentNo, entry.openChildren);
     }

@@ -5,7 +5,15 @@ import type { Charge } from './charge.ts';
 import type { Reserve } from './command.ts';
 import type { DecideContext, QueueContext } from './decision.ts';
 import { leewayMicros } from './enforcement.ts';
-import { admissibleMicros, type LimitRoom, limitRooms, openMicros, roomThrough, sharesShortOf } from './headroom.ts';
+import {
+  admissibleMicros,
+  admissibleWholeMicros,
+  type LimitRoom,
+  limitRooms,
+  openMicros,
+  roomThrough,
+  sharesShortOf,
+} from './headroom.ts';
 import { atLeastZero, minMicros as least, MICROS_MAX } from './money.ts';
 import { type BudgetPath, parentOf } from './names.ts';
 import { type Ask, failingRooms } from './refuse-money.ts';
@@ -18,6 +26,7 @@ import { childAt, isAhead, lowerOf, rankOf, type Standing } from './wait-order.t
 import type { WaitPoint } from './wait-point.ts';
 import type { WaitQueue } from './wait-queue.ts';
 import type { PointName } from './wait-view.ts';
+import type { RollingRule } from './window.ts';
 
 /** Points at which somebody is before a request, and what those leave to it there: more than nothing of limits alone. */
 export interface Behind {
@@ -85,14 +94,15 @@ function leftAt(
   { charge }: Asked,
   point: WaitPoint,
   own: Standing,
-  { priority, ...request }: Reserve,
+  command: Reserve,
   { nowMs }: DecideContext,
 ): bigint {
   const room = point.hasViews ? limitRooms(charge, nowMs).find((each) => isOf(point, each)) : undefined;
   if (room === undefined) return 0n;
+  const { priority } = command;
   const open = atLeastZero(openMicros(room, priority));
+  const isOwn = isThrough(state, room, pathsOf(command));
   let common = 0n;
-  const isOwn = isThrough(state, room, pathsOf(request));
   for (const { head, paths } of point.aheadOf(own, nowMs)) {
     const isTheirs = isThrough(state, room, paths);
     const both = roomThrough(room, (no) => isOwn(no) && isTheirs(no), nowMs);
@@ -177,11 +187,10 @@ function roomMs(room: LimitRoom, { minMicros, priority, nowMs, calendar }: Ask):
     case 'calendar':
       return calendar.period(window.rule, nowMs).endMs;
     case 'rolling': {
-      const spent = rollingSpend(budget.steps, window.no, window.rule, nowMs);
-      const spentMicros = spent.settledMicros + spent.overrunMicros;
-      // What children have used decides as well there: whenever anything of it goes.
-      const leftMicros =
-        uses === undefined ? spentMicros + roomMicros + leewayMicros(budget, priority) - minMicros : spentMicros - 1n;
+      // What children have used decides as well there.
+      if (uses !== undefined) return spendGoesMs(budget, window.no, window.rule, nowMs);
+      const spentMicros = spentIn(budget, window.no, window.rule, nowMs);
+      const leftMicros = spentMicros + roomMicros + leewayMicros(budget, priority) - minMicros;
       return rollingFreeMs(budget.steps, window.no, window.rule, nowMs, leftMicros) ?? Number.POSITIVE_INFINITY;
     }
     default:
@@ -189,18 +198,39 @@ function roomMs(room: LimitRoom, { minMicros, priority, nowMs, calendar }: Ask):
   }
 }
 
+// When the next of what counts of spend in a rolling window goes; infinite where nothing does.
+function spendGoesMs(budget: BudgetState, windowNo: number, rule: RollingRule, nowMs: number): number {
+  const leftMicros = spentIn(budget, windowNo, rule, nowMs) - 1n;
+  return rollingFreeMs(budget.steps, windowNo, rule, nowMs, leftMicros) ?? Number.POSITIVE_INFINITY;
+}
+
+function spentIn({ steps }: BudgetState, windowNo: number, rule: RollingRule, nowMs: number): bigint {
+  const { settledMicros, overrunMicros } = rollingSpend(steps, windowNo, rule, nowMs);
+  return settledMicros + overrunMicros;
+}
+
 /**
- * When what a request asks for may be gone for good, by time alone: a range is over, or what was topped up for a period. Infinite where
- * it can't be.
+ * When what a request asks for may be gone for good, by time alone: a range is over, what was topped up for a period, or what one hold
+ * through two children with floors left of both. Infinite where it can't be.
  */
-export function goneMs(rooms: readonly LimitRoom[], { nowMs, calendar }: DecideContext): number {
+export function goneMs(
+  rooms: readonly LimitRoom[],
+  { priority, minMicros }: Pick<Ask, 'priority' | 'minMicros'>,
+  { nowMs, calendar }: DecideContext,
+): number {
   let firstMs = Number.POSITIVE_INFINITY;
-  for (const { budget, limit, account } of rooms) {
+  for (const room of rooms) {
+    const { budget, limit, account, uses } = room;
     const rule = budget.def.windows.find(({ no }) => no === limit.windowNo)?.rule;
     // One of a budget that only watches may be over already.
     if (rule?.kind === 'range' && rule.endMs > nowMs) firstMs = Math.min(firstMs, rule.endMs);
     const isToppedUp = rule?.kind === 'calendar' && limit.topUp?.periodMs === account.periodMs;
-    if (isToppedUp) firstMs = Math.min(firstMs, calendar.period(rule, nowMs).endMs);
+    const isLent = uses !== undefined && admissibleWholeMicros(room, priority) < minMicros;
+    if (isToppedUp || (isLent && rule?.kind === 'calendar')) {
+      firstMs = Math.min(firstMs, calendar.period(rule, nowMs).endMs);
+    }
+    if (isLent && rule?.kind === 'rolling')
+      firstMs = Math.min(firstMs, spendGoesMs(budget, limit.windowNo, rule, nowMs));
   }
   return firstMs;
 }

@@ -26,7 +26,7 @@ export function decideExtend(state: TreeState, asked: Extend, context: DecideCon
   const charge = reservationCharge(state, reservation, calendar);
   const { budgets } = charge;
   const { figures: before } = reservation;
-  const { command, price: added, unpriced } = pricedExtend(asked, state.mustBudget(reservation.budgetNo), context);
+  const { command, price: added, unpriced } = pricedExtend(state, asked, reservation, context);
   const binding = tightest(charge, nowMs);
   const counterRoom = counterRoomMicros(charge, nowMs);
   const { priority } = reservation;

@@ -12,6 +12,7 @@ import { invariant } from './invariant.ts';
 import { publicReservationId, type TreeId } from './names.ts';
 import { isRemembered, type Refusal } from './refusal.ts';
 import { HELD_RETRY_MS } from './refuse-money.ts';
+import { alternativeOf } from './refuse-price.ts';
 import { askOf } from './refuse-reserve.ts';
 import type { ReservationFigures } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
@@ -77,20 +78,23 @@ function lookAt(
   const rooms = limitRooms(judged.charge, nowMs);
   const held: Contended = fits
     ? { points: allPoints(asked, rooms), wakeMs: Number.POSITIVE_INFINITY }
-    : heldBackBy(judged, command, rooms, context);
+    : heldBackBy(judged, rooms, context);
   invariant(fits || held.points.length > 0, `${head.id} waits for nothing`);
-  const wakeMs = Math.min(held.wakeMs, goneMs(rooms, context), nextRiseMs(head, nowMs, context.queue));
+  const wakeMs = Math.min(held.wakeMs, goneMs(rooms, command, context), nextRiseMs(head, nowMs, context.queue));
   queue.place(line, { points: held.points, rank, wakeMs, claims: fits && isAttached });
   return NONE;
 }
 
 // An alternative may fit before what was asked for first does.
-function heldBackBy(judged: Judged, command: Reserve, rooms: readonly LimitRoom[], context: DecideContext): Contended {
-  const { asked, behind } = judged;
-  const ask = askOf(admissionOf(standingOf(judged), command), context);
+function heldBackBy(judged: Judged, rooms: readonly LimitRoom[], context: DecideContext): Contended {
+  const { asked, behind, charge, priced } = judged;
+  const ask = askOf(admissionOf(standingOf(judged), priced), context);
   const { points, ...first } = contendedBy(asked, rooms, behind, ask);
   let { wakeMs } = first;
-  for (const { maxMicros: minMicros } of command.alternatives) {
+  for (const alternative of priced.alternatives) {
+    const cheaper = alternativeOf(priced, alternative, charge.named, context);
+    if (cheaper === undefined) continue;
+    const { minMicros } = cheaper;
     wakeMs = Math.min(wakeMs, contendedBy(asked, rooms, behind, { ...ask, minMicros }).wakeMs);
   }
   return { points, wakeMs };
@@ -104,7 +108,7 @@ function standingOf({ asked, charge, behind }: Judged) {
 /** The Reserve that one waits with; it does not wait once more. */
 export function reserveOf(treeId: TreeId, waiting: Waiting): Reserve {
   const { id, budget, also, priority, holder, actingFor, labels, figures, queued } = waiting;
-  const { key, actor, minMicros, ttlMs, tokens, toolCalls, alternatives, salt } = queued;
+  const { key, actor, minMicros, ttlMs, tokens, toolCalls, alternatives, call, salt } = queued;
   return {
     kind: 'Reserve',
     treeId,
@@ -116,7 +120,7 @@ export function reserveOf(treeId: TreeId, waiting: Waiting): Reserve {
     also,
     maxMicros: figures.requestedMicros,
     minMicros,
-    call: undefined,
+    call,
     price: waiting.price,
     ttlMs,
     tokens,

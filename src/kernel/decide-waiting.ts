@@ -44,14 +44,17 @@ function isSameRequest({ queued, actingFor, labels }: Waiting, command: Reserve,
   return context.commit({ ...command.personal, salt: queued.salt }) === queued.commitment;
 }
 
-/** Decides a LeaveQueue. */
+/** Decides a LeaveQueue. Nothing changes for a request that somebody waits for again, nor for a grant that anybody may have. */
 export function decideLeaveQueue(state: TreeState, command: LeaveQueue, context: DecideContext): Decision {
   const reservation = state.reservation(command.id);
   if (reservation === undefined) return answerOnly(reservationNotFound(state, command.id));
   const { figures } = reservation;
-  if (isWaiting(reservation)) return leave(state, command, reservation, 'nobody waits for it any more', context);
+  const { isAttached, isUntaken } = context.queue;
+  if (isWaiting(reservation) && !isAttached(command.id)) {
+    return leave(state, command, reservation, 'nobody waits for it any more', context);
+  }
   const isUntouched = figures.state === 'ACTIVE' && !figures.started && figures.settledMicros === 0n;
-  if (!isUntouched) return answerOnly(readReservation(state, reservation, context, false));
+  if (!isUntouched || !isUntaken(command.id)) return answerOnly(readReservation(state, reservation, context, false));
   return decideRelease(state, { ...command, kind: 'Release', reason: 'nobody waited for the grant any more' }, context);
 }
 

@@ -33,6 +33,8 @@ export interface QueueContext {
   readonly countMax: number;
   /** Whether somebody waits for the answer: who is gone is granted nothing. */
   readonly isAttached: (id: ReservationId) => boolean;
+  /** Whether a grant was handed to nobody yet, so that it may be taken back. */
+  readonly isUntaken: (id: ReservationId) => boolean;
 }
 
 /** The answer and the entries to append, in order; none for reads, repeats and refusals that judged nothing. */

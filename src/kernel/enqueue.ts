@@ -92,6 +92,7 @@ export function enqueued(
       tokens: command.tokens,
       toolCalls: command.toolCalls,
       alternatives: command.alternatives,
+      call: command.call,
       key,
       actor: command.actor,
       salt: personal?.salt,

@@ -103,7 +103,8 @@ export function modelsAfter(before: ModelRules, edit: Partial<ModelRules>): Mode
 /** Why there is no price. */
 export interface Unpriced {
   readonly kind: 'unpriced';
-  readonly reason: 'PRICE_UNKNOWN' | 'USAGE_INVALID' | 'INVALID_FIELD';
+  /** STORE_UNAVAILABLE: there is no price book yet. */
+  readonly reason: 'PRICE_UNKNOWN' | 'USAGE_INVALID' | 'INVALID_FIELD' | 'STORE_UNAVAILABLE';
   /** One sentence for people. */
   readonly message: string;
   /** The model, or the unit, that the reason is about. */
@@ -116,6 +117,8 @@ export interface Unpriced {
   readonly why?: string;
   /** The field that the reason is about, as a path in the call or the report. */
   readonly field?: string;
+  /** When to try again, where waiting helps. */
+  readonly retryAfterMs?: number;
 }
 
 /** A call that a budget does not let through. */
@@ -125,11 +128,15 @@ export interface ModelRefused extends PricedModel {
 
 /** Prices calls and usage. The same answers for the same book, which does not change while a batch is decided. */
 export interface Pricing {
-  /** The most that a call can cost at an instant, in a unit. */
+  /**
+   * The most that a call can cost at an instant, in a unit. `before`: what the reservation has that the call is added to; then the
+   * call is priced by its pins where they have a price for it, and unpriced where usage of either could not be told apart.
+   */
   price(
     call: CallToPrice,
     unit: string,
     atMs: number,
+    before?: PriceRecord,
   ): { readonly kind: 'price'; readonly maxMicros: bigint; readonly record: PriceRecord } | Unpriced;
   /** The first model of a call that rules refuse; undefined where none is. */
   refused(call: CallToPrice, rules: ModelRules): ModelRefused | undefined;
@@ -141,7 +148,10 @@ export interface Pricing {
   ): { readonly kind: 'cost'; readonly priced: PricedUsage } | Unpriced;
 }
 
-/** What a reservation keeps once it is extended by another call: rows of both, bounds of both together, the last maximum to send. */
+/**
+ * What a reservation keeps once it is extended by another call, which was priced with `before`: rows and aliases of both, bounds of
+ * both together, the last maximum to send. The unit's row and the way the calls are served are the same in both.
+ */
 export function mergedPrices(before: PriceRecord | undefined, added: PriceRecord): PriceRecord {
   if (before === undefined) return added;
   const rowHashes = [...new Set([...before.pins.rowHashes, ...added.pins.rowHashes])];
@@ -152,8 +162,7 @@ export function mergedPrices(before: PriceRecord | undefined, added: PriceRecord
   const aliases = [...known, ...fresh];
   return {
     ...added,
-    // The unit and the way it is served stay those of the first: usage that does not say how is priced by them.
-    pins: { ...added.pins, ...before.pins, rowHashes, ...(aliases.length > 0 && { aliases }) },
+    pins: { ...before.pins, rowHashes, ...(aliases.length > 0 && { aliases }) },
     inputTokensMax: before.inputTokensMax + added.inputTokensMax,
   };
 }

@@ -6,15 +6,20 @@ import type { DecideContext } from './decision.ts';
 import { ANY_MODEL, type CallToPrice, type PriceRecord, type Unpriced } from './price.ts';
 import type { Refusal } from './refusal.ts';
 import type { Alternative } from './request.ts';
+import type { Reservation } from './reservation.ts';
+import type { TreeState } from './tree-state.ts';
 
 /** A Reserve whose amount is known, or why it is not. */
 export interface PricedReserve extends Reserve {
   readonly unpriced?: Refusal;
 }
 
-/** A Reserve with what its call can cost at the most, which is granted whole or not at all; one by amount as it is. */
+/**
+ * A Reserve with what its call can cost at the most, which is granted whole or not at all; one by amount, or priced already, as it
+ * is.
+ */
 export function pricedReserve(command: Reserve, { def }: BudgetState, context: DecideContext): PricedReserve {
-  if (command.call === undefined) return command;
+  if (command.call === undefined || command.price !== undefined) return command;
   const priced = context.pricing.price(command.call, def.unit, context.nowMs);
   if (priced.kind === 'unpriced') return { ...command, unpriced: unpricedRefusal(priced, def.path) };
   const { maxMicros, record } = priced;
@@ -29,18 +34,20 @@ export function alternativeOf(
   context: DecideContext,
 ): PricedReserve | undefined {
   if (call === undefined) return { ...command, maxMicros, minMicros: maxMicros, price: undefined };
-  const cheaper = pricedReserve({ ...command, call }, named, context);
+  const cheaper = pricedReserve({ ...command, call, price: undefined }, named, context);
   return cheaper.unpriced !== undefined || cheaper.maxMicros > command.maxMicros ? undefined : cheaper;
 }
 
-/** An Extend with what its call can cost; a refusal where that has no price. */
+/** An Extend with what its call can cost beside what the reservation has pinned; a refusal where that has no price. */
 export function pricedExtend(
+  state: TreeState,
   command: Extend,
-  { def }: BudgetState,
+  { budgetNo, price: before }: Reservation,
   context: DecideContext,
 ): { readonly command: Extend; readonly price: PriceRecord | undefined; readonly unpriced: Refusal | undefined } {
   if (command.call === undefined) return { command, price: undefined, unpriced: undefined };
-  const priced = context.pricing.price(command.call, def.unit, context.nowMs);
+  const { def } = state.mustBudget(budgetNo);
+  const priced = context.pricing.price(command.call, def.unit, context.nowMs, before);
   if (priced.kind === 'unpriced') return { command, price: undefined, unpriced: unpricedRefusal(priced, def.path) };
   const { maxMicros, record } = priced;
   return { command: { ...command, addMicros: maxMicros, minMicros: maxMicros }, price: record, unpriced: undefined };
@@ -73,7 +80,10 @@ export function modelRefusal(
 }
 
 /** A refusal for want of a price. */
-export function unpricedRefusal({ kind: _, reason, message, ...unpriced }: Unpriced, budget: string): Refusal {
+export function unpricedRefusal(
+  { kind: _, reason, message, retryAfterMs, ...unpriced }: Unpriced,
+  budget: string,
+): Refusal {
   const { field } = unpriced;
   return {
     kind: 'refusal',
@@ -81,6 +91,7 @@ export function unpricedRefusal({ kind: _, reason, message, ...unpriced }: Unpri
     message,
     budget,
     unpriced,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(reason !== 'PRICE_UNKNOWN' && field !== undefined && { fields: [{ field, description: message }] }),
   };
 }

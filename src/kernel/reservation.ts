@@ -2,7 +2,7 @@
 import type { Account, Labels } from './budget.ts';
 import type { Mode, Priority } from './enforcement.ts';
 import type { BudgetPath, ReservationId } from './names.ts';
-import type { PricedUsage, PriceRecord } from './price.ts';
+import type { CallToPrice, PricedUsage, PriceRecord } from './price.ts';
 import type { Reason } from './refusal.ts';
 import type { Alternative, CommandKey } from './request.ts';
 
@@ -63,6 +63,8 @@ export interface Queued {
   readonly tokens: number;
   readonly toolCalls: number;
   readonly alternatives: readonly Alternative[];
+  /** What budgets may not let through; its price is the reservation's own. Undefined: it asks by amount. */
+  readonly call: CallToPrice | undefined;
   /** The key that its grant is remembered by. Until then it names this place. */
   readonly key: CommandKey;
   readonly actor: string;

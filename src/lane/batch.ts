@@ -2,7 +2,7 @@
 // asynchronous; what the batch did to the state is made final or taken back by the lane when the append is known.
 
 import { decideAlerts } from '../kernel/alert.ts';
-import type { Answer } from '../kernel/answer.ts';
+import type { Answer, ReservationAnswer } from '../kernel/answer.ts';
 import { apply } from '../kernel/apply.ts';
 import type { Command } from '../kernel/command.ts';
 import { decide } from '../kernel/decide.ts';
@@ -13,6 +13,7 @@ import type { Entry } from '../kernel/entry.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { ReservationId } from '../kernel/names.ts';
 import { isRepeatKnown } from '../kernel/replay.ts';
+import type { Waiting } from '../kernel/wait-order.ts';
 import { entryWeight } from '../kernel/weight.ts';
 import { type CachedTree, DUE_COUNT_MAX } from './cached-tree.ts';
 import { type Edit, isEdit, NO_PAST, type Past, type PastNeed, type PastRead, pastOf, withPast } from './edit-past.ts';
@@ -90,6 +91,10 @@ export class CorruptTreeError extends Error {
 /** What a batch is decided with. `gap`: the time without a leader before this process led, where it is known. */
 export interface BatchContext extends DecideContext {
   readonly gap?: LeaderGap | undefined;
+  /** Since when whoever waits could come back; undefined: since now. */
+  readonly openSinceMs?: number | undefined;
+  /** Whether the place of one for whom nobody waits is kept nonetheless. Default: nobody's. */
+  readonly isKept?: ((id: ReservationId) => boolean) | undefined;
 }
 
 /** Decides `items` in order. Throws CorruptTreeError where the tree's records are at odds with what is decided on them. */
@@ -102,7 +107,7 @@ export function decideTree(tree: CachedTree, items: readonly Submitted[], contex
   }
   let own = context;
   if (tree.state.queue !== undefined) {
-    letGo(batch, context);
+    letGo(batch, items, context);
     offer(batch, context);
   }
   for (let at = 0; at < items.length; at += 1) {
@@ -151,25 +156,31 @@ function offer(batch: Draft, context: BatchContext): void {
     const entries = decideQueue(tree.state, context, batch.heads);
     if (entries.length === 0) return;
     applyAll(tree, entries, batch.entries);
+    for (const entry of entries) if (entry.type === 'Granted') tree.untaken.add(entry.reservation.id);
   }
 }
 
-/** For how long those who waited before this process led, or before it forgot them, may come back to their places. */
+/** For how long those who waited before this process led, or before the store was gone, may come back to their places. */
 const ATTACH_MS = 10_000;
 
 // Nobody has come back for them.
-function letGo(batch: Draft, context: BatchContext): void {
+function letGo(batch: Draft, items: readonly Submitted[], context: BatchContext): void {
   const { tree } = batch;
-  const { nowMs, queue } = context;
-  tree.attachByMs ??= nowMs + ATTACH_MS;
+  const { nowMs, queue, openSinceMs = nowMs, isKept } = context;
+  tree.attachByMs ??= openSinceMs + ATTACH_MS;
   if (nowMs < tree.attachByMs) return;
-  for (const { id } of [...(tree.state.queue?.waiting() ?? [])]) {
-    if (queue.isAttached(id)) continue;
+  for (const waiting of [...(tree.state.queue?.waiting() ?? [])]) {
+    const { id } = waiting;
+    if (queue.isAttached(id) || isKept?.(id) === true || items.some((item) => isBack(item, waiting))) continue;
     if (weighs(batch) > WEIGHT_MAX) return;
     const { entries } = decide(tree.state, leaveQueueCommand(tree.treeId, id), context);
     applyAll(tree, entries, batch.entries);
   }
   tree.attachByMs = Number.POSITIVE_INFINITY;
+}
+
+function isBack({ command, signal }: Submitted, { queued: { key } }: Waiting): boolean {
+  return command.key?.fingerprint === key.fingerprint && command.key.digest === key.digest && signal?.aborted !== true;
 }
 
 function newDraft(tree: CachedTree): Draft {
@@ -235,12 +246,23 @@ function decideOne(batch: Draft, item: Submitted, past: Past, context: BatchCont
   applyAll(tree, decideAlerts(tree.state, decision.entries, context), batch.entries);
   const { answer } = decision;
   if (answer.kind !== 'queued') {
+    if (answer.kind === 'reservation' && item.command.kind === 'Reserve') noteTaken(tree, item, answer);
     batch.answered.push({ item, answer });
     return;
   }
   batch.waiting.push({ item, id: answer.id });
   // Where it has its place already, its caller may have come back to it.
   if (decision.entries.length === 0) tree.state.queue?.stir(answer.id);
+}
+
+// A repeat is handed what it repeats; a first caller may have gone by the time it is answered.
+function noteTaken(
+  { untaken }: CachedTree,
+  { signal }: Submitted,
+  { reservation, replayed, dryRun }: ReservationAnswer,
+) {
+  if (replayed) untaken.delete(reservation.id);
+  else if (signal !== undefined && !dryRun) untaken.add(reservation.id);
 }
 
 // Decided on the tree's records: where they are at odds with it, nothing that they say can be believed.

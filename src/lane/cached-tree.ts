@@ -61,8 +61,17 @@ export class CachedTree {
    * somebody looks.
    */
   attachByMs: number | undefined;
+  /**
+   * Grants to callers that may have gone, as long as nobody was handed them. A tree that comes into memory has none: who knows of its
+   * grants is not known.
+   */
+  readonly untaken = new Set<ReservationId>();
+  /** Whether those who wait for something in it were compared with it. */
+  isReviewed = false;
   #index = new TailIndex();
   readonly #absent = new AbsentNames();
+  /** Paths that those who wait name, which may exist though they are not in memory: nothing can be decided before they are asked for. */
+  readonly #unasked = new Set<BudgetPath>();
   /** In the order in which they ended or came; one may be here twice. */
   readonly #ended: (readonly [id: ReservationId, weight: number])[] = [];
   #endedWeight = 0;
@@ -96,6 +105,7 @@ export class CachedTree {
     this.state.evictOrphans();
     for (const { id, figures } of this.state.reservations()) if (hasEnded(figures)) this.#noteEnded(id);
     for (const { def } of this.state.budgets()) if (def.closed) this.#closed.push(def.no);
+    this.#noteUnasked(asked);
     // Before anything is forgotten: what was asked for and is there must not be taken for absent. Of a tree that does not
     // exist nothing has to be noted: no name is in it.
     if (asked !== undefined && !this.#isEmpty()) this.noteAbsent(asked);
@@ -107,9 +117,13 @@ export class CachedTree {
     return this.#tip;
   }
 
-  /** What must be loaded before lapses that are due at `nowMs` can be recorded; undefined where nothing is. */
+  /**
+   * What must be loaded before lapses that are due at `nowMs` can be recorded, and those who wait be looked at; undefined where
+   * nothing is.
+   */
   missingForDue(nowMs: number): Missing | undefined {
-    if (nowMs > this.leasesThroughMs) return { paths: [], reservationIds: [], leases: true };
+    if (nowMs > this.leasesThroughMs) return { paths: [...this.#unasked], reservationIds: [], leases: true };
+    if (this.#unasked.size > 0) return { paths: [...this.#unasked], reservationIds: [], leases: false };
     const due = this.state.due(nowMs, DUE_COUNT_MAX).filter((reservation) => !hasAll(this.state, reservation));
     return due.length === 0 ? undefined : this.#missingOf(due);
   }
@@ -174,8 +188,17 @@ export class CachedTree {
       this.leasesThroughMs = loaded.leasesThroughMs;
     }
     this.noteAbsent(asked);
+    for (const path of asked.paths) this.#unasked.delete(path);
     this.letGo();
     return true;
+  }
+
+  // A budget may have come after its waiter, and a load does not know who waits by the tail alone. From here on those who wait keep
+  // theirs in memory, and what is made is seen.
+  #noteUnasked(asked: Missing | undefined): void {
+    const named = [...(this.state.queue?.waiting() ?? [])].flatMap(({ budget, also }) => [budget, ...also]);
+    for (const path of named) if (this.state.budgetAt(path) === undefined) this.#unasked.add(path);
+    for (const path of asked?.paths ?? []) this.#unasked.delete(path);
   }
 
   /** Notes what was asked for and is not there. */
@@ -206,6 +229,7 @@ export class CachedTree {
   takeBack(): void {
     this.state.rollback();
     this.#tip = this.head;
+    for (const id of this.untaken) if (this.state.reservation(id)?.figures.state !== 'ACTIVE') this.untaken.delete(id);
   }
 
   /** Notes that the projection has come as far as `projectedSeq`. */
@@ -264,6 +288,7 @@ export class CachedTree {
   }
 
   #noteEnded(id: ReservationId): void {
+    this.untaken.delete(id);
     const reservation = this.state.reservation(id);
     const weight = reservation === undefined ? 1 : reservationWeight(reservation);
     this.#ended.push([id, weight]);

@@ -16,7 +16,10 @@ export interface CoordinatorStatus {
   readonly epoch: number;
   /** Age of the oldest entry not yet projected, in milliseconds; 0 where nothing waits. */
   readonly projectionLagMs: number;
+  /** Commands that are let in and not yet decided. */
   readonly queueDepth: number;
+  /** Callers whose Reserve waits for room here; 0 on a standby. */
+  readonly waitingCount: number;
   readonly quarantinedTrees: readonly string[];
 }
 
@@ -25,7 +28,9 @@ export interface Coordinator {
   /**
    * Decides a command. The answer comes after the commit, with refusals as values. Rejects only where the program itself
    * is at fault (a failed invariant): the caller gets a bare internal error and nothing was changed. A Reserve that waits for
-   * room leaves the queue when `signal` aborts, and what it was granted meanwhile is taken back; other commands do not look at it.
+   * room leaves the queue when `signal` aborts, and what it was granted meanwhile is taken back unless a repeat was answered with it;
+   * where it aborts with a PlaceKept that is done after a while, and nothing is granted until its caller comes back. Other commands
+   * do not look at it.
    */
   submit(command: Command, signal?: AbortSignal): Promise<Answer>;
   /** The coordinator's clock, in milliseconds since the epoch. */

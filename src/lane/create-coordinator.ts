@@ -39,7 +39,7 @@ export interface CoordinatorOptions {
    */
   readonly implausibleFactor?: number;
   /** How requests wait for room. Default: QUEUE_DEFAULT. */
-  readonly queue?: Omit<QueueContext, 'isAttached'>;
+  readonly queue?: Pick<QueueContext, 'ageMs' | 'countMax'>;
   /** The price book. Default: what was added to it, and no catalogue. */
   readonly prices?: PriceOptions;
   /** What decisions price by. Default: the price book. */
@@ -82,7 +82,10 @@ export interface RunningCoordinator extends Coordinator {
 export const IMPLAUSIBLE_FACTOR_DEFAULT = 1_000;
 
 /** A class higher after a minute; as many waiting on one budget as fit into a few megabytes. */
-export const QUEUE_DEFAULT: Omit<QueueContext, 'isAttached'> = { ageMs: 60_000, countMax: 10_000 };
+export const QUEUE_DEFAULT: Pick<QueueContext, 'ageMs' | 'countMax'> = { ageMs: 60_000, countMax: 10_000 };
+
+/** How long a start waits for the price book, which mostly is read in a fraction of this: what needs no price begins then. */
+const BOOK_WAIT_MS = 2_000;
 
 const monotonicMs = (): number => performance.now();
 
@@ -116,14 +119,13 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     },
     ...TIME,
   });
-  const keeper: PriceKeeper = createKeeper(options, clock, writer, () => noteServing());
+  const keeper: PriceKeeper = createKeeper(options, clock, writer);
   const lane: Lane = new Lane({
     store,
     clock,
     ...laneSettings(options, keeper),
-    // Without its prices a leader decides nothing, and nobody else does.
-    epoch: () => keeper.epoch,
-    leaderAddress: () => (keeper.epoch === writer.epoch ? writer.leaderAddress : ''),
+    epoch: () => writer.epoch,
+    leaderAddress: () => writer.leaderAddress,
     gap: () => gap,
     onFenced: (epoch) => writer.fenced(epoch),
     onCommitted: (treeId, entryCount) => listeners.tell(treeId, entryCount),
@@ -140,16 +142,20 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
     ...TIME,
   });
   listeners.add((treeId, entryCount) => projector.note(treeId, entryCount));
-  const isServing = (): boolean => keeper.epoch !== undefined && !lane.storeDown && stopped === undefined;
+  const isServing = (): boolean => writer.epoch !== undefined && !lane.storeDown && stopped === undefined;
   const submit = submitTo(lane, keeper);
-  const noteServing = watchServing(isServing, options.onServingChange);
+  const tellServing = watchServing(isServing, options.onServingChange);
+  const noteServing = inTurn(() => lane.noteServing(), tellServing);
   const changedHands = (): void => {
     lane.reset();
     noteServing();
   };
-  const reaper = new Reaper({ store, clock, log, submit, isLeader: () => keeper.epoch !== undefined, sleep });
+  const reaper = new Reaper({ store, clock, log, submit, isLeader: () => writer.epoch !== undefined, sleep });
   const parts: Parts = { store, lane, projector, reaper, writer, keeper };
-  await startInOrder(parts, options);
+  await startInOrder(parts, options, () => {
+    // Until here nobody could renew or settle either.
+    if (gap !== undefined && storeClock !== undefined) gap = { ...gap, toMs: storeClock.nowMs() };
+  });
   return {
     submit,
     nowMs: () => clock.nowMs(),
@@ -169,12 +175,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Run
   };
 }
 
-function createKeeper(
-  { prices, store, log }: CoordinatorOptions,
-  clock: Clock,
-  writer: Writer,
-  onChange: () => void,
-): PriceKeeper {
+function createKeeper({ prices, store, log }: CoordinatorOptions, clock: Clock, writer: Writer): PriceKeeper {
   return new PriceKeeper({
     ...prices,
     store,
@@ -182,7 +183,6 @@ function createKeeper(
     nowMs: () => clock.nowMs(),
     leaderAddress: () => writer.leaderAddress,
     onFenced: (epoch) => writer.fenced(epoch),
-    onChange,
     sleep,
   });
 }
@@ -216,14 +216,28 @@ function submitTo(lane: Lane, keeper: PriceKeeper): Coordinator['submit'] {
   };
 }
 
-async function startInOrder({ writer, keeper, projector, reaper }: Parts, options: CoordinatorOptions): Promise<void> {
+async function startInOrder(
+  { writer, keeper, projector, reaper }: Parts,
+  options: CoordinatorOptions,
+  onOpen: () => void,
+): Promise<void> {
   await writer.start();
-  await keeper.settled();
+  const waited = new AbortController();
+  await Promise.race([keeper.settled(), sleep(BOOK_WAIT_MS, waited.signal)]);
+  waited.abort();
+  onOpen();
   projector.start();
   if (options.reaper) reaper.start();
 }
 
 // Measured by the store's clock; a clock that is injected says nothing about it.
+function inTurn(first: () => void, second: () => void): () => void {
+  return () => {
+    first();
+    second();
+  };
+}
+
 function gapBefore(toMs: number, epoch: number, gapMs: number): LeaderGap {
   return { epoch, fromMs: toMs - gapMs, toMs };
 }
@@ -283,6 +297,7 @@ function statusOf({ lane, writer, projector }: Parts): Omit<CoordinatorStatus, '
     epoch: writer.epoch ?? 0,
     projectionLagMs: projector.lagMs,
     queueDepth: lane.depth,
+    waitingCount: lane.waitingCount,
     quarantinedTrees: lane.quarantinedTrees,
   };
 }

@@ -20,7 +20,7 @@ export interface LaneDeps {
   /** See DecideContext. */
   readonly implausibleFactor: number;
   /** See QueueContext. */
-  readonly queue: Omit<QueueContext, 'isAttached'>;
+  readonly queue: Pick<QueueContext, 'ageMs' | 'countMax'>;
   readonly pricing: Pricing;
   readonly commit: (fields: PersonalFields) => string;
   readonly log: Log;

@@ -5,11 +5,12 @@
 import type { Answer } from '../kernel/answer.ts';
 import type { Command } from '../kernel/command.ts';
 import type { Entry } from '../kernel/entry.ts';
-import type { ReservationId, TreeId } from '../kernel/names.ts';
+import type { TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
 import { StoreTimeoutError, StoreUnavailableError } from '../store/port.ts';
 import { Appender } from './appender.ts';
 import { CorruptTreeError, decideTree, type Submitted, type TreeBatch } from './batch.ts';
+import { batchContext } from './batch-context.ts';
 import { FairQueue } from './fair-queue.ts';
 import { groupByTree } from './group-by-tree.ts';
 import { isCorrupt } from './is-corrupt.ts';
@@ -77,7 +78,8 @@ export class Lane {
     this.#deps = deps;
     this.#observer = deps.observer ?? NO_LANE_OBSERVER;
     const wake = () => this.#wake();
-    this.cache = new TreeCache({ store: deps.store, onArrival: wake, catchUp: deps.catchUp });
+    const onDrop = (treeId: TreeId): void => this.#room.dropped(treeId);
+    this.cache = new TreeCache({ store: deps.store, onArrival: wake, onDrop, catchUp: deps.catchUp });
     this.#searches = new KeySearch(deps.store, wake);
     this.#quarantines = new Quarantines(deps);
     this.#appender = new Appender(deps);
@@ -162,6 +164,11 @@ export class Lane {
     this.#appender.stop();
   }
 
+  /** Takes note that commands may be decided from now on, where that is so. */
+  noteServing(): void {
+    if (this.#deps.epoch() !== undefined && !this.#appender.storeDown) this.#room.open();
+  }
+
   /** Forgets all cached state: this process has just stopped or started to be the writer. What waits is judged afresh. */
   reset(): void {
     this.cache.reset();
@@ -213,6 +220,7 @@ export class Lane {
     await this.#ahead?.catch((cause: unknown) => this.#deps.log('error', 'the lane failed', { error: cause }));
     this.#ahead = undefined;
     this.cache.reset();
+    this.#room.allDropped();
     this.#rest();
     // What came meanwhile.
     if (this.depth > 0) this.#wake();
@@ -287,23 +295,16 @@ export class Lane {
     const batches: TreeBatch[] = [];
     const failures: Failure[] = [];
     const nowMs = this.#deps.clock.nowMs();
+    this.#room.open();
     for (const [treeId, own] of groupByTree(items)) {
       const tree = this.cache.get(treeId);
       if (tree === undefined) {
         this.cache.park(treeId, own, mergeMissing(own.map(({ command }) => needsOf(command))));
         continue;
       }
-      const context = {
-        nowMs: Math.max(nowMs, tree.state.position.atMs),
-        graceMs: this.#deps.graceMs,
-        commit: this.#deps.commit,
-        calendar: this.#deps.calendar,
-        implausibleFactor: this.#deps.implausibleFactor,
-        pricing: this.#deps.pricing,
-        queue: { ...this.#deps.queue, isAttached: (id: ReservationId) => this.#room.isAttached(treeId, id) },
-        gap: this.#deps.gap?.(),
-      };
+      const context = batchContext(this.#deps, this.#room, tree, nowMs);
       try {
+        if (!tree.isReviewed) this.#room.review(tree);
         const batch = decideTree(tree, own, context);
         this.#setAside(batch);
         for (const { item, id } of batch.waiting) this.#room.enter(item, id);
@@ -356,6 +357,7 @@ export class Lane {
     for (const failure of failed) this.#readFailed(failure, failures);
     for (const { treeId, items, why } of quarantined) {
       this.#quarantines.note(treeId, why);
+      this.#room.refuseTree(treeId, refusals.treeQuarantined(treeId, why));
       refuseAll(this.#observer, items, refusals.treeQuarantined(treeId, why));
     }
     for (const arrival of this.#searches.takeArrivals()) {

@@ -100,7 +100,7 @@ export class Outcomes {
     for (const { tree, entries, answered, deferred } of live) {
       for (const { item, answer } of answered) {
         item.resolve(answer);
-        if (item.signal !== undefined) room.answered(item, answer);
+        if (item.signal !== undefined) room.answered(tree, item, answer);
       }
       room.committed(tree, entries);
       putBack(tree.treeId, deferred);

@@ -1,7 +1,8 @@
 // What an operator's addition comes to beside what is there: nothing, where the book says the same already. Pure; whoever calls has
 // checked the fields. Additions that would tie with one that is there are dated a millisecond after it, so that the later one counts.
-import { newestFirst, type PriceAlias, type Retirement, tierAndBand } from '../pricing/price-book.ts';
+import { buildPriceBook, newestFirst, type PriceAlias, type Retirement, tierAndBand } from '../pricing/price-book.ts';
 import type { HashedPriceRow, PriceRow } from '../pricing/price-row.ts';
+import type { PriceSet, SetFlaw } from '../pricing/price-set.ts';
 import type { HashedUnitRow, UnitRow } from '../pricing/unit-row.ts';
 import { hashedRow, hashedUnitRow } from './price-records.ts';
 import type { PriceChange, PriceSnapshot } from './prices.ts';
@@ -33,6 +34,45 @@ export function rowAddition(now: PriceSnapshot, row: PriceRow, isFromNow: boolea
   }
   const answer = hashedRow({ ...row, addedMs: laterThan(ofKey, row.addedMs) });
   return { added: { rows: [answer] }, answer };
+}
+
+/**
+ * Why a model would have no price where an added row begins to count, as far as this row is the cause: it is for sizes, or for a time
+ * of day, beside which the operator has no row for the rest. What was wrong before and is not about it stays open to be mended.
+ */
+export function flawOfAddition({ records }: PriceSnapshot, row: HashedPriceRow): SetFlaw | undefined {
+  const { aboveInputTokens, band, effectiveFromMs } = row;
+  const set = setOf(records, row, effectiveFromMs, { rows: [row] });
+  if (set === undefined || !set.hashes.includes(row.hash)) return undefined;
+  if (set.flaw === 'no_base_tier') return aboveInputTokens > 0 ? set.flaw : undefined;
+  if (band === undefined) return undefined;
+  if (set.flaw === 'bands_overlap') return set.flaw;
+  const tier = set.tiers.find((each) => each.aboveInputTokens === BigInt(aboveInputTokens));
+  return tier?.row === undefined ? 'no_row_outside_bands' : undefined;
+}
+
+/** Why the rows that stay when one ends would price nothing, where they do price before; they are of the operator like it. */
+export function flawOfRetirement(
+  { records }: PriceSnapshot,
+  row: HashedPriceRow,
+  end: Retirement,
+): SetFlaw | undefined {
+  const after = setOf(records, row, end.fromMs, { retirements: [end] });
+  const isOfSame = after?.origin === row.origin;
+  return isOfSame && setOf(records, row, end.fromMs, {})?.flaw === undefined ? after.flaw : undefined;
+}
+
+// The rows of one model alone: making the whole book takes longer, and they depend on no others.
+function setOf(
+  { rows, retirements }: PriceSnapshot['records'],
+  { provider, model }: PriceRow,
+  atMs: number,
+  more: { readonly rows?: readonly HashedPriceRow[]; readonly retirements?: readonly Retirement[] },
+): PriceSet | undefined {
+  const ofModel = rows.filter((each) => each.provider === provider && each.model === model);
+  const ends = [...retirements, ...(more.retirements ?? [])];
+  const parts = { rows: [...ofModel, ...(more.rows ?? [])], aliases: [], unitRows: [], retirements: ends };
+  return buildPriceBook(parts).priceSet(provider, model, atMs);
 }
 
 /** Adds a name. The newest of a name counts, so one that is there is the answer only where it is the newest. */

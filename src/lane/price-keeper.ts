@@ -1,6 +1,8 @@
-// Holds the price book while this process leads. It is read when the lead begins, and until then nothing is decided, so that no call
+// Holds the price book while this process leads. It is read when the lead begins, and until then nothing has a price, so that no call
 // is priced by a book that another leader has added to; what the program's catalogue has anew is added then. Afterwards the book
-// changes here alone, since only the leader adds, and every addition is guarded by the epoch.
+// changes here alone, since only the leader adds, and every addition is guarded by the epoch. What needs no price waits for nothing
+// of this.
+import type { Unpriced } from '../kernel/price.ts';
 import type { Refusal } from '../kernel/refusal.ts';
 import type { CatalogueNote } from '../pricing/catalogue.ts';
 import { OUTPUT_TOKENS_DEFAULT } from '../pricing/estimate.ts';
@@ -28,8 +30,27 @@ export interface PriceOptions {
 /** Providers change prices every few months. */
 export const STALE_AFTER_MS = 90 * 86_400_000;
 
-/** Between two tries to read the book: nothing is decided meanwhile. */
+/** Between two tries to read the book: nothing has a price meanwhile. */
 const RETRY_MS = 250;
+
+/** While it can't be read as it was written: somebody has to mend it first. */
+const UNREADABLE_RETRY_MS = 5_000;
+
+/** Reading takes far less, and a store that is away comes back within seconds. */
+const UNREAD: Unpriced = {
+  kind: 'unpriced',
+  reason: 'STORE_UNAVAILABLE',
+  message: 'the price book is not read yet; what needs no price is decided',
+  retryAfterMs: 1_000,
+};
+
+const UNREADABLE: Unpriced = {
+  kind: 'unpriced',
+  reason: 'PRICE_UNKNOWN',
+  message:
+    'the price book can not be read, so that nothing has a price until an operator has looked; amounts need none',
+  why: 'book_unreadable',
+};
 
 /** Everything the keeper works with. */
 export interface PriceKeeperDeps extends PriceOptions {
@@ -39,8 +60,6 @@ export interface PriceKeeperDeps extends PriceOptions {
   readonly leaderAddress: () => string;
   /** Called when an addition under `epoch` found another one. */
   readonly onFenced: (epoch: number) => void;
-  /** Called when `epoch` has changed. */
-  readonly onChange: () => void;
   readonly sleep: Sleep;
 }
 
@@ -58,6 +77,8 @@ export class PriceKeeper implements Prices {
   #loaded: number | undefined;
   /** Whether the store may hold more than the book: an addition got no answer. */
   #isBehind = false;
+  /** Why the last try to read it failed, where the store answered. */
+  #problem: string | undefined;
   /** The last addition, or reading, that was begun. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -66,30 +87,32 @@ export class PriceKeeper implements Prices {
     this.outputTokensDefault = deps.outputTokensDefault ?? OUTPUT_TOKENS_DEFAULT;
     this.#loop = new Loop({
       round: () => this.#loadOnce(),
-      pauseMs: () => RETRY_MS,
+      pauseMs: () => (this.#problem === undefined ? RETRY_MS : UNREADABLE_RETRY_MS),
       failure: 'the price book could not be read',
       log: deps.log,
       sleep: deps.sleep,
     });
   }
 
-  /** The epoch under which decisions may be made: that of the lead, once the book was read for it. */
+  /** The epoch under which things have prices: that of the lead, once the book was read for it. */
   get epoch(): number | undefined {
     return this.#leading === this.#loaded ? this.#leading : undefined;
   }
 
-  /** The book in force. */
-  get book(): PriceBook {
-    return this.#snapshot.book;
+  /** The book in force, or why there is none. */
+  get book(): PriceBook | Unpriced {
+    return this.#missing ?? this.#snapshot.book;
   }
 
-  /** A lead begins: the book has to be read before anything is decided. */
+  /** A lead begins: the book has to be read before anything has a price. */
   lead(epoch: number): void {
     this.#leading = epoch;
     this.#loaded = undefined;
+    this.#problem = undefined;
     this.#loop.start();
     this.#loadOnce().catch((error: unknown) => {
-      this.#deps.log('warn', 'the price book could not be read at once; it is tried again', { error });
+      const level = error instanceof StoreUnavailableError ? 'warn' : 'error';
+      this.#deps.log(level, 'the price book could not be read at once; it is tried again', { error });
     });
   }
 
@@ -117,6 +140,7 @@ export class PriceKeeper implements Prices {
     make: (now: PriceSnapshot, nowMs: number) => PriceChange<T> | R,
   ): Promise<T | R | Refusal> {
     return this.#inTurn(async () => {
+      if (this.#isBehind && !(await this.#isReadAnew())) return this.#refusal() ?? refusals.storeUnavailable();
       const { epoch } = this;
       const refusal = this.#refusal();
       if (refusal !== undefined || epoch === undefined) return refusal ?? this.#notLeader();
@@ -127,7 +151,7 @@ export class PriceKeeper implements Prices {
       } catch (error) {
         if (!(error instanceof StoreUnavailableError)) throw error;
         this.#deps.log('warn', 'prices could not be added', { error });
-        // They may have been. Nobody was told so: until it is read anew the book decides as it is.
+        // They may have been. Nobody was told so: until it is read anew the book prices as it is, and takes nothing.
         this.#isBehind = true;
         return refusals.storeUnavailable();
       }
@@ -148,6 +172,7 @@ export class PriceKeeper implements Prices {
     const catalogueAgeMs = catalogue === undefined ? 0 : Math.max(0, this.#deps.nowMs() - catalogue.importedMs);
     return {
       loaded,
+      problem: this.#leading === undefined ? undefined : this.#problem,
       catalogue,
       catalogueAgeMs,
       stale: catalogue !== undefined && catalogueAgeMs > (this.#deps.staleAfterMs ?? STALE_AFTER_MS),
@@ -163,7 +188,21 @@ export class PriceKeeper implements Prices {
 
   #refusal(): Refusal | undefined {
     if (this.#leading === undefined) return this.#notLeader();
-    return this.epoch === undefined ? refusals.storeUnavailable() : undefined;
+    const missing = this.#missing;
+    if (missing === undefined) return undefined;
+    const { reason, message, retryAfterMs, why } = missing;
+    return {
+      kind: 'refusal',
+      reason,
+      message,
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+      ...(why !== undefined && { unpriced: { why } }),
+    };
+  }
+
+  get #missing(): Unpriced | undefined {
+    if (this.epoch !== undefined) return undefined;
+    return this.#problem === undefined ? UNREAD : UNREADABLE;
   }
 
   #notLeader(): Refusal {
@@ -177,21 +216,43 @@ export class PriceKeeper implements Prices {
   }
 
   #loadOnce(): Promise<void> {
-    return this.#inTurn(async () => {
-      const epoch = this.#leading;
-      if (epoch === undefined || (this.#loaded === epoch && !this.#isBehind)) return;
-      const records = decodePrices(await this.#deps.store.loadPrices());
-      await turnOfOthers();
-      const added = this.#loaded === epoch ? {} : this.#import(records);
-      await turnOfOthers();
-      if (!isEmpty(added) && !(await this.#write(epoch, added))) return;
-      const snapshot = snapshotOf(withAdded(records, added));
-      if (this.#leading !== epoch) return;
-      this.#snapshot = snapshot;
-      this.#isBehind = false;
-      this.#loaded = epoch;
-      this.#deps.onChange();
-    });
+    return this.#inTurn(() => this.#load());
+  }
+
+  // A repeat of what was added without an answer must find it.
+  async #isReadAnew(): Promise<boolean> {
+    try {
+      await this.#load();
+      return !this.#isBehind;
+    } catch (error) {
+      this.#deps.log('warn', 'prices could not be added: the book could not be read anew', { error });
+      return false;
+    }
+  }
+
+  async #load(): Promise<void> {
+    const epoch = this.#leading;
+    if (epoch === undefined || (this.#loaded === epoch && !this.#isBehind)) return;
+    try {
+      await this.#read(epoch);
+      this.#problem = undefined;
+    } catch (error) {
+      this.#problem = error instanceof StoreUnavailableError ? undefined : String(error);
+      throw error;
+    }
+  }
+
+  async #read(epoch: number): Promise<void> {
+    const records = decodePrices(await this.#deps.store.loadPrices());
+    await turnOfOthers();
+    const added = this.#loaded === epoch ? {} : this.#import(records);
+    await turnOfOthers();
+    if (!isEmpty(added) && !(await this.#write(epoch, added))) return;
+    const snapshot = snapshotOf(withAdded(records, added));
+    if (this.#leading !== epoch) return;
+    this.#snapshot = snapshot;
+    this.#isBehind = false;
+    this.#loaded = epoch;
   }
 
   #import(records: PriceRecords): Partial<PriceRecords> {

@@ -24,6 +24,8 @@ export interface PriceChange<T> {
 export interface PricesStatus {
   /** Whether this process has a book: it leads, and has read it. The figures are 0 else. */
   readonly loaded: boolean;
+  /** Why the book can't be read as it was written; undefined: it can, or the store does not answer, or this process doesn't lead. */
+  readonly problem: string | undefined;
   /** The newest version of a catalogue that was imported; undefined: none ever was. */
   readonly catalogue: CatalogueVersion | undefined;
   /** Since it was imported first, in milliseconds; 0 where none was. */
@@ -44,7 +46,7 @@ export interface PricesStatus {
 
 /** The price book, as the api uses it. */
 export interface Prices {
-  /** The book as this process has it; a refusal where it does not lead, or has not read it yet. */
+  /** The book as this process has it; a refusal where it does not lead, or has not read it. */
   read(): PriceSnapshot | Refusal;
   /**
    * Adds to the book, in turn with all other additions: `make` sees those before it, and is given the time at which what it adds

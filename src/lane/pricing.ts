@@ -3,15 +3,17 @@ import type { CallToPrice, ModelRules, PricedUsage, Pricing, Unpriced, UsageBuck
 import { refuseModels } from '../pricing/allowed-models.ts';
 import { priceCall, type UnknownPrice } from '../pricing/estimate.ts';
 import type { ModelCall } from '../pricing/model-call.ts';
+import { movedName, pinnedBook } from '../pricing/pinned-book.ts';
 import type { PriceBook } from '../pricing/price-book.ts';
+import type { PricePins } from '../pricing/price-pins.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
 import type { Usage, UsageProblem } from '../pricing/usage/usage.ts';
 import { type UsageReport, usageOf } from '../pricing/usage/usage-report.ts';
 
 /** What prices are found with. */
 export interface PricingDeps {
-  /** The book that is in force. */
-  readonly book: () => PriceBook;
+  /** The book that is in force, or why nothing has a price. */
+  readonly book: () => PriceBook | Unpriced;
   /** Output tokens of a choice where a call names no maximum. */
   readonly outputTokensDefault: number;
   /** Told of each model, or unit, that had no price. Default: nobody. */
@@ -21,8 +23,14 @@ export interface PricingDeps {
 /** See the head of this file. */
 export function createPricing({ book, outputTokensDefault, onUnknown }: PricingDeps): Pricing {
   return {
-    price: (call, unit, atMs) => {
-      const { price, unknown, problems } = priceCall(book(), callOf(call), atMs, { unit, outputTokensDefault });
+    price: (toPrice, unit, atMs, before) => {
+      const now = book();
+      if ('kind' in now) return now;
+      const call = callOf(toPrice);
+      const differing = before && differs(now, call, before.pins);
+      if (differing !== undefined) return differing;
+      const by = before === undefined ? now : pinnedBook(now, before.pins);
+      const { price, unknown, problems } = priceCall(by, call, atMs, { unit, outputTokensDefault });
       if (price !== undefined) {
         const { maxMicros, pins, inputTokensMax, outputTokensMax, outputIsDefault, choices } = price;
         // Made anew: what is left of an object when a field is taken out is slower, and reservations keep this one.
@@ -42,16 +50,21 @@ export function createPricing({ book, outputTokensDefault, onUnknown }: PricingD
       return { kind: 'unpriced', reason: 'INVALID_FIELD', message, field: 'model_call' };
     },
     refused: (call, rules) => {
-      const refused = refuseModels(book(), rulesOf(rules), callOf(call));
+      const now = book();
+      // A call that has no price is not let through either.
+      if ('kind' in now) return undefined;
+      const refused = refuseModels(now, rulesOf(rules), callOf(call));
       return refused && { ...refused.name, rule: refused.rule };
     },
     cost: (record, { report }, atMs) => {
+      const now = book();
+      if ('kind' in now) return now;
       const reported = report as UsageReport;
       const usage = usageOf(reported, record.pins.cacheTtl);
-      const result = priceUsage(book(), record.pins, reported.served, usage, atMs);
+      const result = priceUsage(now, record.pins, reported.served, usage, atMs);
       if (result.problem !== undefined) return refusedReport(result.problem);
       const { micros, source, rowHash } = result.cost;
-      const row = book().row(rowHash);
+      const row = now.row(rowHash);
       const priced: PricedUsage = {
         provider: row?.provider ?? '',
         model: row?.model ?? '',
@@ -68,6 +81,34 @@ export function createPricing({ book, outputTokensDefault, onUnknown }: PricingD
 // The api has made it: see validate.
 function callOf({ call }: CallToPrice): ModelCall {
   return call as ModelCall;
+}
+
+// Usage says neither which of the calls it is of nor, mostly, how it was served: it is priced as the first call asked, so a call that
+// asks for something else would be charged at another price than was held for it.
+const OF_THE_FIRST = [
+  ['serviceTier', 'service_tier'],
+  ['inferenceGeo', 'inference_geo'],
+  ['cacheTtl', 'cache_ttl'],
+] as const;
+
+function differs(book: PriceBook, call: ModelCall, pins: PricePins): Unpriced | undefined {
+  const other = OF_THE_FIRST.find(([name]) => call[name] !== pins[name]);
+  if (other !== undefined) {
+    const [name, field] = other;
+    const asked = pins[name] === undefined ? 'left out' : `"${pins[name]}"`;
+    return ofField(`model_call.${field}`, `must be ${asked}, as in the first call: reserve another one by itself`);
+  }
+  const moved = movedName(book, pins, call.candidates);
+  if (moved === undefined) return undefined;
+  const { provider, model } = moved;
+  return ofField(
+    'model_call.candidates',
+    `must name the model itself: ${provider}/${model} stood for another one in the first call`,
+  );
+}
+
+function ofField(field: string, text: string): Unpriced {
+  return { kind: 'unpriced', reason: 'INVALID_FIELD', message: `${field} ${text}`, field };
 }
 
 function rulesOf({ allowed, maxTier }: ModelRules) {

@@ -37,6 +37,10 @@ export function callerGone(): Refusal {
   return busy('QUEUE_TIMEOUT', 'its caller is gone');
 }
 
+export function waitLost(): Refusal {
+  return busy('CONTENTION', 'it waits no more, and what became of it was not seen: repeat with the same key');
+}
+
 export function treeQuarantined(treeId: TreeId, why: string): Refusal {
   const message = `tree ${treeId} is out of service until an operator has looked: ${why}`;
   return { kind: 'refusal', reason: 'TREE_QUARANTINED', message, budget: treeId };

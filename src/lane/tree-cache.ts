@@ -64,6 +64,8 @@ export interface TreeCacheDeps {
   readonly store: Store;
   /** Called when a load has come back and the lane should look. */
   readonly onArrival: () => void;
+  /** Called when a tree was forgotten whose state was not known for certain any more. */
+  readonly onDrop?: ((treeId: TreeId) => void) | undefined;
   /** Brings the projection of a tree up to its journal. Default: nothing does, and a tree too far behind is not loaded. */
   readonly catchUp?: ((treeId: TreeId) => Promise<void>) | undefined;
   /** Default: see CacheBounds. */
@@ -150,6 +152,7 @@ export class TreeCache {
     if (tree !== undefined) this.#bounds.drop(tree);
     this.#trees.delete(treeId);
     this.#absent.delete(treeId);
+    this.#deps.onDrop?.(treeId);
   }
 
   /** Forgets all trees, and whatever loads under way bring. Commands go on waiting for them, and then ask again. */

@@ -10,6 +10,8 @@ export interface UnknownPriceNote {
   readonly model: string;
   /** Empty where a model is. */
   readonly unit: string;
+  /** Why the latest one had no price, in the word of the refusal; empty where the unit is what has none. */
+  readonly why: string;
   /** Refusals for it since it was last forgotten; at least 1. */
   readonly count: number;
   /** Of the latest one, by the coordinator's clock. */
@@ -38,12 +40,14 @@ export class UnknownPrices {
   note(refusal: Refusal, nowMs: number): void {
     if (refusal.reason !== 'PRICE_UNKNOWN') return;
     const { budget = '', unpriced } = refusal;
-    const { provider = '', model = '', unit = '' } = unpriced ?? {};
+    const { provider = '', model = '', unit = '', why = '' } = unpriced ?? {};
     this.#count += 1;
+    // The book itself could not be read: there is nothing to add.
+    if (provider === '' && unit === '') return;
     const key = JSON.stringify([budget, provider, model, unit]);
     const count = (this.#notes.get(key)?.count ?? 0) + 1;
     this.#notes.delete(key);
-    this.#notes.set(key, { budget, provider, model, unit, count, lastMs: nowMs });
+    this.#notes.set(key, { budget, provider, model, unit, why, count, lastMs: nowMs });
     const [oldest] = this.#notes.keys();
     if (this.#notes.size > NOTES_MAX && oldest !== undefined) this.#notes.delete(oldest);
   }

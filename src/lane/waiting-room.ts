@@ -5,14 +5,15 @@ import type { Answer } from '../kernel/answer.ts';
 import type { Command } from '../kernel/command.ts';
 import type { Entry, Granted } from '../kernel/entry.ts';
 import type { ReservationId, TreeId } from '../kernel/names.ts';
-import type { Refusal } from '../kernel/refusal.ts';
+import type { Reason, Refusal } from '../kernel/refusal.ts';
 import type { Submitted } from './batch.ts';
 import type { CachedTree } from './cached-tree.ts';
 import { expireCommand } from './expire-command.ts';
 import type { LaneDeps } from './lane-deps.ts';
 import { NO_LANE_OBSERVER } from './lane-observer.ts';
 import { leaveQueueCommand } from './leave-queue-command.ts';
-import { callerGone } from './refusals.ts';
+import { keptMs } from './place-kept.ts';
+import { callerGone, waitLost } from './refusals.ts';
 import { refuseAll } from './refuse-all.ts';
 
 /** How long a clock that does not run by itself may be ahead of what was done about it. */
@@ -20,6 +21,9 @@ const LOOK_MS = 250;
 
 /** After a look that was refused. The store, or the leader, comes back within seconds. */
 const LOOK_AGAIN_MS = 1_000;
+
+/** What a look is refused for that may do better a moment later. */
+const PASSING: ReadonlySet<Reason> = new Set<Reason>(['OVERLOADED', 'CONTENTION', 'STORE_UNAVAILABLE']);
 
 /** A caller that waits for one reservation. */
 interface Caller {
@@ -34,8 +38,10 @@ export class WaitingRoom {
   readonly #trees = new Map<TreeId, Map<ReservationId, Caller[]>>();
   /** When each tree has to be looked at. */
   readonly #dues = new Map<TreeId, number>();
-  /** Those who are to leave, and could not be taken out yet. */
-  readonly #leaving = new Map<TreeId, Set<ReservationId>>();
+  /** Those who are to leave, and when: their places are kept until then, or they could not be taken out yet. */
+  readonly #leaving = new Map<TreeId, Map<ReservationId, number>>();
+  /** Since when commands are decided. */
+  #openSinceMs: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** When the timer goes off, by the coordinator's clock, at the latest. */
   #timerMs = Number.POSITIVE_INFINITY;
@@ -55,6 +61,21 @@ export class WaitingRoom {
   /** Whether anybody waits for a reservation. */
   isAttached(treeId: TreeId, id: ReservationId): boolean {
     return this.#trees.get(treeId)?.has(id) === true;
+  }
+
+  /** Whether the place of one, or its grant, is kept for a while though nobody waits for it. */
+  isKept(treeId: TreeId, id: ReservationId): boolean {
+    return this.#leaving.get(treeId)?.has(id) === true;
+  }
+
+  /** Since when those who were sent away together could come back; undefined while they can't. */
+  get openSinceMs(): number | undefined {
+    return this.#openSinceMs;
+  }
+
+  /** Commands may be decided from now on, unless they could be before. */
+  open(): void {
+    this.#openSinceMs ??= this.#deps.clock.nowMs();
   }
 
   /** A Reserve was put into the queue, or has found its place there. */
@@ -86,29 +107,59 @@ export class WaitingRoom {
 
   /** A batch of a tree is final: tells callers what became of their requests, and takes note of when to look again. */
   committed(tree: CachedTree, entries: readonly Entry[]): void {
-    const { treeId } = tree;
-    if (this.#trees.has(treeId)) for (const entry of entries) this.#tell(treeId, entry);
+    for (const entry of entries) this.#tell(tree, entry);
     this.#note(tree);
-    if (this.#leaving.has(treeId)) this.#takeOutLeft(treeId);
   }
 
   /** A Reserve that might have waited was answered at once: a grant for nobody is taken back. */
-  answered(item: Submitted, answer: Answer): void {
-    if (item.signal?.aborted !== true || answer.kind !== 'reservation' || answer.replayed) return;
-    this.#takeOut(item.treeId, answer.reservation.id);
+  answered(tree: CachedTree, { signal }: Submitted, answer: Answer): void {
+    if (answer.kind !== 'reservation' || answer.replayed || answer.dryRun) return;
+    const { id } = answer.reservation;
+    if (signal?.aborted === true) this.#giveUp(tree.treeId, id, keptMs(signal));
+    else tree.untaken.delete(id);
+  }
+
+  /** A tree was forgotten, and what becomes of those who wait in it may be in its journal already: it is looked at. */
+  dropped(treeId: TreeId): void {
+    if (this.#trees.has(treeId) || this.#leaving.has(treeId)) this.#lookAgain(treeId);
+  }
+
+  /** All trees were forgotten; see dropped. */
+  allDropped(): void {
+    for (const treeId of [...this.#trees.keys(), ...this.#leaving.keys()]) this.#lookAgain(treeId);
+  }
+
+  /** A tree has come into memory, and nothing was decided on it yet: whoever waits for what does not wait in it is told. */
+  review(tree: CachedTree): void {
+    tree.isReviewed = true;
+    const { treeId, state, tail } = tree;
+    const callers = this.#trees.get(treeId);
+    if (callers === undefined) return;
+    for (const entry of tail) {
+      if (entry.type === 'Granted') {
+        const { id } = entry.reservation;
+        if (!callers.has(id) || state.reservation(id)?.figures.state !== 'ACTIVE') continue;
+      }
+      this.#tell(tree, entry);
+    }
+    for (const id of [...callers.keys()]) {
+      if (state.queue?.byId(id) === undefined) this.#resolve(tree, id, waitLost());
+    }
   }
 
   /** Refuses everybody who waits. Their places are kept for those who ask again. */
   refuseAll(refusal: Refusal): void {
     for (const treeId of [...this.#trees.keys()]) this.refuseTree(treeId, refusal);
     this.#dues.clear();
-    // Whoever is not back in time is let go with the others.
+    // Whoever is not back in time is let go with the others, from when they can come back.
     this.#leaving.clear();
+    this.#openSinceMs = undefined;
   }
 
   /** Refuses everybody who waits in a tree. */
   refuseTree(treeId: TreeId, refusal: Refusal): void {
     this.#dues.delete(treeId);
+    this.#leaving.delete(treeId);
     const tree = this.#trees.get(treeId);
     this.#trees.delete(treeId);
     for (const callers of tree?.values() ?? []) {
@@ -122,19 +173,19 @@ export class WaitingRoom {
     }
   }
 
-  #tell(treeId: TreeId, entry: Entry): void {
+  #tell(tree: CachedTree, entry: Entry): void {
     switch (entry.type) {
       case 'Granted':
-        if (entry.enqueuedSeq !== undefined) this.#resolve(treeId, entry.reservation.id, grantOf(treeId, entry));
+        if (entry.enqueuedSeq !== undefined) this.#resolve(tree, entry.reservation.id, grantOf(tree.treeId, entry));
         return;
       case 'LeftQueue':
-        for (const { id, refusal } of entry.leaves) this.#resolve(treeId, id, refusal);
+        for (const { id, refusal } of entry.leaves) this.#resolve(tree, id, refusal);
         return;
       default:
     }
   }
 
-  #resolve(treeId: TreeId, id: ReservationId, answer: Answer): void {
+  #resolve({ treeId, untaken }: CachedTree, id: ReservationId, answer: Answer): void {
     const tree = this.#trees.get(treeId);
     const callers = tree?.get(id) ?? [];
     tree?.delete(id);
@@ -144,33 +195,62 @@ export class WaitingRoom {
       stopListening();
       item.resolve(answer);
     }
-    // Decided while somebody waited, who has gone since.
-    if (callers.length === 0 && answer.kind === 'reservation') this.#takeOut(treeId, id);
+    const isGrant = answer.kind === 'reservation';
+    if (callers.length > 0) untaken.delete(id);
+    // Decided while somebody waited, who has gone since, or was sent away and may be back for it.
+    else if (isGrant && !this.isKept(treeId, id)) this.#takeOut(treeId, id);
+    if (callers.length > 0 || !isGrant) this.#stay(treeId, id);
   }
 
   #gone(item: Submitted, id: ReservationId): void {
     this.leave(item, id);
     // Nobody reads it, but whoever handed it in goes on.
     item.resolve(callerGone());
-    if (!this.isAttached(item.treeId, id)) this.#takeOut(item.treeId, id);
+    if (!this.isAttached(item.treeId, id)) this.#giveUp(item.treeId, id, item.signal ? keptMs(item.signal) : 0);
+  }
+
+  #giveUp(treeId: TreeId, id: ReservationId, forMs: number): void {
+    if (forMs === 0) this.#takeOut(treeId, id);
+    else this.#leaveAt(treeId, id, this.#deps.clock.nowMs() + forMs);
+  }
+
+  #leaveAt(treeId: TreeId, id: ReservationId, atMs: number): void {
+    const leaving = this.#leaving.get(treeId) ?? new Map<ReservationId, number>();
+    this.#leaving.set(treeId, leaving.set(id, atMs));
+    this.#lookAt(treeId, atMs);
+  }
+
+  #stay(treeId: TreeId, id: ReservationId): void {
+    const leaving = this.#leaving.get(treeId);
+    leaving?.delete(id);
+    if (leaving?.size === 0) this.#leaving.delete(treeId);
   }
 
   #takeOut(treeId: TreeId, id: ReservationId): void {
-    this.#do(leaveQueueCommand(treeId, id), () => {
-      const leaving = this.#leaving.get(treeId) ?? new Set<ReservationId>();
-      this.#leaving.set(treeId, leaving.add(id));
-      this.#lookAgain(treeId);
-    });
+    this.#stay(treeId, id);
+    this.#do(leaveQueueCommand(treeId, id), () => this.#leaveAt(treeId, id, this.#deps.clock.nowMs() + LOOK_AGAIN_MS));
   }
 
   #note({ treeId, state, attachByMs }: CachedTree): void {
     const { queue } = state;
-    if (queue === undefined) {
-      this.#dues.delete(treeId);
-      return;
-    }
     const nowMs = this.#deps.clock.nowMs();
-    const dueMs = queue.isDue(nowMs) ? nowMs : Math.min(state.queueDueMs, attachByMs ?? nowMs);
+    let dueMs = this.#leavingDueMs(treeId);
+    if (queue !== undefined) {
+      dueMs = queue.isDue(nowMs) ? nowMs : Math.min(dueMs, state.queueDueMs, attachByMs ?? nowMs);
+    }
+    this.#dues.delete(treeId);
+    if (dueMs < Number.POSITIVE_INFINITY) this.#lookAt(treeId, dueMs);
+  }
+
+  #leavingDueMs(treeId: TreeId): number {
+    let dueMs = Number.POSITIVE_INFINITY;
+    for (const atMs of this.#leaving.get(treeId)?.values() ?? []) dueMs = Math.min(dueMs, atMs);
+    return dueMs;
+  }
+
+  // Not later than it is to be anyway.
+  #lookAt(treeId: TreeId, atMs: number): void {
+    const dueMs = Math.min(atMs, this.#dues.get(treeId) ?? atMs);
     this.#dues.set(treeId, dueMs);
     this.#wind(dueMs);
   }
@@ -193,33 +273,34 @@ export class WaitingRoom {
       if (dueMs > nowMs) firstMs = Math.min(firstMs, dueMs);
       else {
         this.#dues.delete(treeId);
+        this.#takeOutLeft(treeId, nowMs);
         this.#do(expireCommand(treeId), () => this.#lookAgain(treeId));
-        this.#takeOutLeft(treeId);
+        const nextMs = this.#leavingDueMs(treeId);
+        if (nextMs < Number.POSITIVE_INFINITY) this.#dues.set(treeId, nextMs);
       }
     }
     this.#wind(firstMs);
   }
 
   // Whoever has come back meanwhile stays.
-  #takeOutLeft(treeId: TreeId): void {
-    const leaving = this.#leaving.get(treeId) ?? [];
-    this.#leaving.delete(treeId);
-    for (const id of leaving) if (!this.isAttached(treeId, id)) this.#takeOut(treeId, id);
+  #takeOutLeft(treeId: TreeId, nowMs: number): void {
+    for (const [id, atMs] of [...(this.#leaving.get(treeId) ?? [])]) {
+      if (atMs > nowMs) continue;
+      if (this.isAttached(treeId, id)) this.#stay(treeId, id);
+      else this.#takeOut(treeId, id);
+    }
   }
 
   #lookAgain(treeId: TreeId): void {
-    const dueMs = this.#deps.clock.nowMs() + LOOK_AGAIN_MS;
-    this.#dues.set(treeId, dueMs);
-    this.#wind(dueMs);
+    this.#lookAt(treeId, this.#deps.clock.nowMs() + LOOK_AGAIN_MS);
   }
 
-  // Nobody waits for the answer. Where it was refused, or failed, it is tried again; where another leads by then, that one lets go of
-  // those for whom nobody comes back.
+  // Nobody waits for the answer. Where it was refused for the moment, or failed, it is tried again; where another leads by then,
+  // that one lets go of those for whom nobody comes back.
   #do(command: Command, refused: () => void): void {
     this.#submit(command).then(
       (answer) => {
-        if (answer.kind !== 'refusal' || answer.reason === 'NOT_LEADER' || answer.reason === 'TREE_QUARANTINED') return;
-        refused();
+        if (answer.kind === 'refusal' && PASSING.has(answer.reason)) refused();
       },
       (error: unknown) => {
         this.#deps.log('error', 'a queue could not be looked at', { treeId: command.treeId, error });

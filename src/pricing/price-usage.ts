@@ -2,10 +2,11 @@
 // that served it. The last step of a settlement by usage.
 import { type CostResult, costAsReported, costByRow } from './cost.ts';
 import type { ModelName } from './model-call.ts';
+import { isOf, pinnedRows, pinnedSet } from './pinned-book.ts';
 import type { PriceBook } from './price-book.ts';
 import type { PricePins } from './price-pins.ts';
 import type { HashedPriceRow } from './price-row.ts';
-import { type PriceSet, priceSetOf, rowFor } from './price-set.ts';
+import { type PriceSet, rowFor } from './price-set.ts';
 import { multiplierBound, multiplierOf } from './service-tier.ts';
 import type { HashedUnitRow } from './unit-row.ts';
 import { inputTokensOf, type Usage, type UsageProblem } from './usage/usage.ts';
@@ -59,17 +60,6 @@ function costOf(source: UsageCost['source'], { hash }: HashedPriceRow, result: C
   return { cost: { micros: result.micros, source, rowHash: hash } };
 }
 
-/** The rows that pins name; undefined where the book lacks one. */
-function pinnedRows(book: PriceBook, { rowHashes }: PricePins): readonly HashedPriceRow[] | undefined {
-  const rows: HashedPriceRow[] = [];
-  for (const hash of rowHashes) {
-    const row = book.row(hash);
-    if (row === undefined) return undefined;
-    rows.push(row);
-  }
-  return rows;
-}
-
 /** The pinned rows of the model that served, as a set. */
 function servedSet(
   book: PriceBook,
@@ -81,18 +71,14 @@ function servedSet(
   const [first] = pinned;
   if (first === undefined) return unpriced('pins', 'name no price row');
   const name = served === undefined ? first : nameOf(book, pins, pinned, served);
-  const rows = pinned.filter(isOf(name));
-  if (served === undefined && rows.length < pinned.length) {
+  if (served === undefined && !pinned.every(isOf(name))) {
     return {
       problem: { code: 'usage_incomplete', field: 'served', text: 'must name which of the candidates answered' },
     };
   }
-  // Mostly nothing has changed since, and the book has the very set already.
-  const current = book.priceSet(name.provider, name.model, atMs);
-  if (current !== undefined && current.rows.length === rows.length && current.rows.every((row) => rows.includes(row))) {
-    return current;
-  }
-  return priceSetOf(rows) ?? unpriced('served', 'is not among the candidates that were reserved for');
+  return (
+    pinnedSet(book, pinned, name, atMs) ?? unpriced('served', 'is not among the candidates that were reserved for')
+  );
 }
 
 /** The name that the pinned rows know the model by: what its alias stood for then, its own, or what the book says now. */
@@ -101,11 +87,6 @@ function nameOf(book: PriceBook, pins: PricePins, pinned: readonly HashedPriceRo
   if (alias !== undefined) return alias.target;
   return pinned.some(isOf(served)) ? served : (book.resolve(served.provider, served.model) ?? served);
 }
-
-const isOf =
-  (name: ModelName) =>
-  ({ provider, model }: ModelName): boolean =>
-    provider === name.provider && model === name.model;
 
 /** The unit row that pins name, none for USD; undefined where the book lacks it. */
 function unitOf(book: PriceBook, { unitRowHash }: PricePins): { readonly row: HashedUnitRow | undefined } | undefined {

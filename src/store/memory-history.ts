@@ -1,7 +1,8 @@
 // What windows and budgets that close by age ask of the projection, over the store in memory: the same answers as those of
 // sql/0007, found by looking at everything.
-import type { TreeId } from '../kernel/names.ts';
+import type { BudgetPath, TreeId } from '../kernel/names.ts';
 import type { Reservation } from '../kernel/reservation.ts';
+import { childAt } from '../kernel/wait-order.ts';
 import { type RollingRule, stepOf } from '../kernel/window.ts';
 import type { HistoryNeed, WindowHistory, WindowSum } from '../kernel/window-history.ts';
 import type { MemoryDatabase } from './memory-database.ts';
@@ -78,8 +79,8 @@ function partsOf(figures: Reservation['figures'], atMs: number): readonly Part[]
   ];
 }
 
-function isWaitedFor(tree: MemoryTree, budgetNo: number): boolean {
-  return tree.waiting().some(({ accounts }) => accounts.some((each) => each.budgetNo === budgetNo));
+function isWaitedFor(tree: MemoryTree, path: BudgetPath): boolean {
+  return tree.waiting().some(({ budget, also }) => childAt(path, [budget, ...also]) !== undefined);
 }
 
 /** Budgets that are idle at `nowMs`, in the order of the cursor. */
@@ -98,7 +99,7 @@ export function idleBudgets(database: MemoryDatabase, nowMs: number, after: Idle
     .flatMap((tree) =>
       tree.budgets().flatMap(({ def, activeCount, movedMs }): IdleBudget[] => {
         const { closeAfterMs } = def.shape;
-        if (def.closed || closeAfterMs === undefined || activeCount > 0 || isWaitedFor(tree, def.no)) return [];
+        if (def.closed || closeAfterMs === undefined || activeCount > 0 || isWaitedFor(tree, def.path)) return [];
         return [{ treeId: tree.treeId, budgetNo: def.no, path: def.path, lookMs: movedMs + closeAfterMs }];
       }),
     )

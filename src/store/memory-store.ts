@@ -142,7 +142,8 @@ function load(database: MemoryDatabase, request: LoadRequest): Loaded {
   if (request.withTail) for (const { id } of tree.waiting()) ids.add(id);
   const reservations = [...ids].flatMap((id) => tree.reservation(id) ?? []);
   const isTooLong = request.withTail && tree.head.seq - tree.projectedSeq > TAIL_COUNT_MAX;
-  const paths = new Set<string>(request.paths.flatMap((path) => chainOf(path)));
+  const named = request.withTail ? tree.waiting().flatMap(({ budget, also }) => [budget, ...also]) : [];
+  const paths = new Set<string>([...request.paths, ...named].flatMap((path) => chainOf(path)));
   const accounts = [...reservations.flatMap((reservation) => reservation.accounts), ...(request.periods ?? [])];
   const nos = new Set(accounts.map((account) => account.budgetNo));
   return {

@@ -31,7 +31,7 @@ export interface LoadRequest {
   readonly leases: { readonly afterReclaimMs: number; readonly countMax: number } | undefined;
   /**
    * Whether the entries after the projected sequence are wanted: yes unless the cache has them. Everything that waits in the
-   * tree comes along with them, each with the budgets that it names and that there are.
+   * tree comes along with them, each with the budgets on the paths that it names, as far as they exist as projected.
    */
   readonly withTail: boolean;
 }

@@ -44,7 +44,7 @@ export function queueRowOf(value: unknown, salt: string | undefined): readonly [
 
 // What is rare is left out.
 function members(queued: Queued): string {
-  const { untilMs, minMicros, ttlMs, tokens, toolCalls, alternatives, key, reason, blockedBy, limit } = queued;
+  const { untilMs, minMicros, ttlMs, tokens, toolCalls, alternatives, call, key, reason, blockedBy, limit } = queued;
   const choices = alternatives.map(alternativeText);
   return (
     `"until":${untilMs},"min":${amountText(minMicros)},` +
@@ -52,6 +52,7 @@ function members(queued: Queued): string {
     (tokens === 0 ? '' : `"tokens":${tokens},`) +
     (toolCalls === 0 ? '' : `"toolCalls":${toolCalls},`) +
     (choices.length === 0 ? '' : `"alternatives":[${choices.join(',')}],`) +
+    (call === undefined ? '' : `"call":${JSON.stringify(call.call)},`) +
     `"key":[${quote(key.digest)},${quote(key.fingerprint)}],"reason":"${reason}","blockedBy":${quote(blockedBy)},` +
     `"limit":${quote(limit)}`
   );
@@ -66,6 +67,7 @@ function waitOf(raw: Raw, base: QueuedBase): Queued {
     tokens: raw['tokens'] === undefined ? 0 : integerOf(raw['tokens']),
     toolCalls: raw['toolCalls'] === undefined ? 0 : integerOf(raw['toolCalls']),
     alternatives: raw['alternatives'] === undefined ? [] : arrayOf(raw['alternatives']).map(alternativeOf),
+    call: raw['call'] === undefined ? undefined : { kind: 'call', call: objectOf(raw['call']) },
     key: keyOf(raw['key']),
     reason: stringOf(raw['reason']) as Reason,
     blockedBy: stringOf(raw['blockedBy']),

@@ -30,6 +30,7 @@ export interface Sources {
 export function registerInstruments(meter: Meter, sources: Sources): void {
   countDecisions(meter, sources);
   countMoney(meter, sources.lane);
+  countWaits(meter, sources.lane);
   countWork(meter, sources);
   gauge(meter, sources);
   gaugePrices(meter, sources);
@@ -133,6 +134,13 @@ function countMoney(meter: Meter, lane: LaneTally): void {
     .addCallback((result) => result.observe(lane.overrunMicros));
 }
 
+function countWaits(meter: Meter, lane: LaneTally): void {
+  const described = { description: 'Reserves that left the queue for room, by how', unit: '{reservation}' };
+  meter.createObservableCounter('budgetd.waits', described).addCallback((result) => {
+    for (const { outcome, count } of lane.waits()) result.observe(count, { outcome });
+  });
+}
+
 function countWork(meter: Meter, { lane }: Sources): void {
   meter
     .createObservableCounter('budgetd.batches', { description: 'Batches by what became of them', unit: '{batch}' })
@@ -155,6 +163,7 @@ function gauge(meter: Meter, { standing }: Sources): void {
   gaugeOf('budgetd.leader', '1 while this process is the one writer', '1', (now) => Number(now.leader));
   gaugeOf('budgetd.leader.epoch', 'Epoch under which this process writes; 0: none', '1', (now) => now.epoch);
   gaugeOf('budgetd.queue.depth', 'Commands let in and not yet in a batch', '{command}', (now) => now.queueDepth);
+  gaugeOf('budgetd.waiting', 'Callers whose Reserve waits for room', '{caller}', (now) => now.waitingCount);
   gaugeOf('budgetd.holds.open', 'Open holds of the trees in memory', '{hold}', (now) => now.openHolds);
   gaugeOf('budgetd.trees.cached', 'Trees in memory', '{tree}', (now) => now.cachedTrees);
   gaugeOf('budgetd.trees.quarantined', 'Trees out of service', '{tree}', (now) => now.quarantinedTrees.length);

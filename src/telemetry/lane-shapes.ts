@@ -32,6 +32,10 @@ export interface EntryShape {
     readonly estimated: boolean;
   };
   readonly effects?: readonly EffectShape[];
+  /** Of a grant: there where it has waited in the queue. */
+  readonly enqueuedSeq?: number | undefined;
+  /** Those who left the queue ungranted, and what they were told. */
+  readonly leaves?: readonly { readonly refusal: { readonly reason: string } }[];
   readonly lapses?: readonly { readonly charged: boolean; readonly effects: readonly EffectShape[] }[];
 }
 

@@ -18,6 +18,16 @@ const MS_TO_SECONDS = 0.001;
 /** What became of a batch. */
 const BATCH_OUTCOMES = ['committed', 'conflict', 'key_exists', 'fenced', 'unavailable', 'failed'];
 
+/** How a wait for room ended: `left`: its caller is gone or has released it; `refused`: for a reason that waiting does not cure. */
+const WAIT_OUTCOMES = ['granted', 'timeout', 'left', 'refused'] as const;
+
+type WaitOutcome = (typeof WAIT_OUTCOMES)[number];
+
+const LEAVE_OUTCOMES: Readonly<Record<string, WaitOutcome>> = {
+  QUEUE_TIMEOUT: 'timeout',
+  RESERVATION_RELEASED: 'left',
+};
+
 /** How a decision ended, beside the reason of a refusal. */
 export type DecisionOutcome = 'ok' | 'refused' | 'dry_run';
 
@@ -55,6 +65,7 @@ export class LaneTally {
   readonly batchSize = new BucketTally(BATCH_SIZES);
   readonly commitDuration = new BucketTally(LANE_SECONDS);
   readonly grantedOverSettled = new BucketTally(RATIOS);
+  readonly #waits: Record<WaitOutcome, number> = { granted: 0, timeout: 0, left: 0, refused: 0 };
   entryCount = 0;
   lapsesReleased = 0;
   lapsesCharged = 0;
@@ -126,6 +137,11 @@ export class LaneTally {
     for (const [index, outcome] of BATCH_OUTCOMES.entries()) yield { outcome, count: this.#batches[index] ?? 0 };
   }
 
+  /** Reserves that left the queue for room, by how. */
+  *waits(): Generator<{ readonly outcome: WaitOutcome; readonly count: number }> {
+    for (const outcome of WAIT_OUTCOMES) yield { outcome, count: this.#waits[outcome] };
+  }
+
   /** From the door to the answer, by command, those that happened; in seconds. */
   *durations(): Generator<{ readonly command: string; readonly tally: BucketTally }> {
     for (const [index, command] of this.#commands.values.entries()) {
@@ -151,6 +167,8 @@ export class LaneTally {
   }
 
   #addEntry(entry: EntryShape): void {
+    if (entry.enqueuedSeq !== undefined) this.#waits.granted += 1;
+    for (const { refusal } of entry.leaves ?? []) this.#waits[LEAVE_OUTCOMES[refusal.reason] ?? 'refused'] += 1;
     if (entry.lapses !== undefined) {
       for (const { charged, effects } of entry.lapses) {
         if (charged) this.lapsesCharged += 1;

@@ -8,6 +8,8 @@ export interface Standing {
   readonly epoch: number;
   readonly projectionLagMs: number;
   readonly queueDepth: number;
+  /** Callers whose Reserve waits for room. */
+  readonly waitingCount: number;
   readonly quarantinedTrees: readonly string[];
   readonly cachedTrees: number;
   /** Holds that are open in the trees in memory. */

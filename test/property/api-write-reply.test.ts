@@ -55,6 +55,7 @@ const queued: fc.Arbitrary<Queued> = fc.record({
   tokens: fc.nat(),
   toolCalls: fc.nat(),
   alternatives: fc.constant([]),
+  call: fc.constant(undefined),
   key: fc.record({ digest: text, fingerprint: text }),
   actor: text,
   salt: fc.constant(undefined),

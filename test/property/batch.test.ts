@@ -62,7 +62,7 @@ function playInBatches(story: Story, batchSize: number, way: Way) {
       commit: commitTo,
       calendar: UTC_CALENDAR,
       implausibleFactor: 1_000,
-      queue: { ageMs: 60_000, countMax: 10_000, isAttached: () => true },
+      queue: { ageMs: 60_000, countMax: 10_000, isAttached: () => true, isUntaken: () => true },
       pricing: testPricing(),
     });
     const { failed, parked, unsearched, paused } = batch;

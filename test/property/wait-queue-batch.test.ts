@@ -13,6 +13,7 @@ import { GENESIS_HASH } from '../../src/store/port.ts';
 import {
   arbitraryQueueStory,
   QUEUE_PATHS,
+  type QueueStep,
   type QueueStory,
   QueueTeller,
   RUN_PATHS,
@@ -49,8 +50,13 @@ function record(story: QueueStory): Recording {
   const queue = new Recording();
   const teller = new QueueTeller(queue);
   teller.open(story);
-  for (const step of story.steps) if (!LEFT_OUT.includes(step.do)) teller.tell(step);
+  for (const step of story.steps) if (!LEFT_OUT.includes(step.do)) teller.tell(withoutShares(step));
   return queue;
+}
+
+// Floors and shares are there from the start.
+function withoutShares(step: QueueStep): QueueStep {
+  return step.do === 'setTerms' ? { ...step, terms: { ...step.terms, floor: undefined, share: undefined } } : step;
 }
 
 function emptyTree(): CachedTree {
@@ -102,7 +108,7 @@ function play(commands: readonly Timed[], batchSize: number, ahead: boolean): Ca
         calendar: UTC_CALENDAR,
         implausibleFactor: 1_000,
         pricing: testPricing(),
-        queue: { ageMs: 60_000, countMax: 12, isAttached },
+        queue: { ageMs: 60_000, countMax: 12, isAttached, isUntaken: () => true },
       },
     );
     const { failed, parked, unsearched, paused, deferred } = batch;

@@ -117,6 +117,7 @@ describe('a list', () => {
       projectionLag: { seconds: 0n, nanos: 120_000_000 },
       databaseKind: 'embedded',
       queueDepth: 4n,
+      waitingCount: 3n,
       quarantinedTrees: ['broken'],
     };
     const up = await client.call(ServerInfoService.method.getServerInfo, {});

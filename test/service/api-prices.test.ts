@@ -278,7 +278,7 @@ describe('lists', () => {
     expect(status).toMatchObject({ catalogue: '', stale: false, rowCount: 1n, unknownPriceCount: 0n });
     expect(leftOut).toEqual([]);
     for (const budget of ['acme', 'other']) {
-      const unpriced = { provider: 'openai', model: 'gpt-9' };
+      const unpriced = { provider: 'openai', model: 'gpt-9', why: 'no_output_rate' };
       servers.coordinator.prices.noteRefusal({
         kind: 'refusal',
         reason: 'PRICE_UNKNOWN',
@@ -293,7 +293,7 @@ describe('lists', () => {
       unknownPriceCount: 2n,
       unknownPrices: [
         { budget: 'other', count: 1n, lastTime: at(FAKE_NOW_MS) },
-        { budget: 'acme', model: { model: 'gpt-9' } },
+        { budget: 'acme', model: { model: 'gpt-9' }, why: 'no_output_rate' },
       ],
     });
     expect((await infoOf('narrow-secret'))?.unknownPrices.map(({ budget }) => budget)).toEqual(['acme']);

@@ -12,6 +12,7 @@ import { TRANSPORT_LIMITS } from '../../src/api/transport-bounds.ts';
 import { ReservationService, ReservationState, ReserveRequestSchema } from '../../src/gen/budgetd/v1/reservation_pb.ts';
 import type { Answer } from '../../src/kernel/answer.ts';
 import type { Reserve } from '../../src/kernel/command.ts';
+import { PlaceKept } from '../../src/lane/place-kept.ts';
 import { ApiClient, startApiServers } from '../support/api-servers.ts';
 import { fakeWaiting, path, reservationShown, succeed } from '../support/fake-coordinator.ts';
 
@@ -211,10 +212,11 @@ describe('a call that may not wait any longer', () => {
     expect(performance.now() - startedMs).toBeLessThan(10_000);
     expect(await ended).toMatchObject({ code: status.UNAVAILABLE, details: expect.stringContaining('same key') });
     expect((await endedJson)?.status).toBe(503);
-    expect([signalOf(0)?.aborted, signalOf(1)?.aborted]).toEqual([false, false]);
+    const kept = new PlaceKept(WAIT_LIMITS.keptMs);
+    expect([signalOf(0)?.reason, signalOf(1)?.reason]).toEqual([kept, kept]);
   });
 
-  it('is told so after a while, and its place is given up if nobody comes back', async () => {
+  it('is told so after a while, and keeps its place for a moment', async () => {
     await servers.stop();
     await start({ ageMs: 50, keptMs: 100 });
     const { ended } = reserveOn(grpcClient(), 'a');
@@ -222,8 +224,7 @@ describe('a call that may not wait any longer', () => {
       code: status.RESOURCE_EXHAUSTED,
       details: expect.stringContaining('still waits'),
     });
-    expect(signalOf(0)?.aborted).toBe(false);
-    await gone(0);
+    expect(signalOf(0)?.reason).toEqual(new PlaceKept(100));
   });
 
   it('over HTTP/1.1 is told so before its connection counts as idle', async () => {

@@ -37,7 +37,10 @@ function connect(service: ServiceUnderTest): RpcClient {
 async function serving(service: ServiceUnderTest): Promise<RpcClient> {
   const rpc = connect(service);
   const untilMs = performance.now() + TAKEOVER_MS;
-  while ((await rpc.health()) !== 'SERVING') {
+  // It serves before it has its prices.
+  const hasBook = async () =>
+    ((await rpc.call(ServerInfoService.method.getServerInfo, {})).prices?.rowCount ?? 0n) > 0n;
+  while ((await rpc.health()) !== 'SERVING' || !(await hasBook())) {
     if (performance.now() > untilMs) throw new Error(`it does not serve\n${service.logTail()}`);
     await delay(20);
   }

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ReservationId } from '../../src/kernel/names.ts';
 import type { Reservation } from '../../src/kernel/reservation.ts';
-import { ProjectionMismatchError } from '../../src/store/port.ts';
+import { type Loaded, ProjectionMismatchError } from '../../src/store/port.ts';
 import type { ContractWorld } from './contract-world.ts';
 import {
   accountsOn,
@@ -56,6 +56,25 @@ export function describeQueue(c: ContractWorld): void {
       expect((await c.load()).reservations).toStrictEqual([]);
       const leases = { afterReclaimMs: Number.NEGATIVE_INFINITY, countMax: 9 };
       expect((await c.load({ leases })).reservations.map(({ id }) => id)).toStrictEqual([rid('live')]);
+    });
+
+    it('comes with budgets that were made after it, and those above them', async () => {
+      const { base } = start();
+      const off = { path: `${c.treeId}/team/new/deep`, nos: [1, 2], also: [path(`${c.treeId}/side/run`)] };
+      const entries = [
+        ...base,
+        enqueued({ seq: 4 }, rid('new'), off, UNTIL_MS),
+        created({ seq: 5 }, definition(4, `${c.treeId}/team/new`, 2)),
+        created({ seq: 6 }, definition(5, `${c.treeId}/team/new/deep`, 4)),
+        created({ seq: 7 }, definition(6, `${c.treeId}/side`, 1)),
+        created({ seq: 8 }, definition(7, `${c.treeId}/side/run`, 6)),
+        created({ seq: 9 }, definition(8, `${c.treeId}/side/walk`, 6)),
+      ];
+      await c.start(entries);
+      await c.project(entries);
+      const nosOf = ({ budgets }: Loaded) => budgets.map(({ def }) => def.no).sort();
+      expect(nosOf(await c.load({ withTail: true }))).toStrictEqual([1, 2, 4, 5, 6, 7]);
+      expect(nosOf(await c.load())).toStrictEqual([]);
     });
 
     it('is in the tail while it is not projected', async () => {
@@ -224,6 +243,7 @@ export function describeQueue(c: ContractWorld): void {
   it('a budget that is waited for is not idle', async () => {
     const id = tree(`${c.treeId}-idle`);
     c.treeId = id;
+    const farMs = START_MS + 900_000;
     const shape = { ...definition(1, id, undefined).shape, closeAfterMs: 1_000 };
     const idle = async (nowMs: number) =>
       (await c.store.idleBudgets(nowMs, undefined, 1_000))
@@ -234,15 +254,22 @@ export function describeQueue(c: ContractWorld): void {
       created({ seq: 1 }, definition(1, id, undefined)),
       created({ seq: 2 }, definition(2, `${id}/a`, 1, { shape })),
       created({ seq: 3 }, definition(3, `${id}/b`, 1, { shape })),
-      enqueued({ seq: 4 }, rid('w'), { path: `${id}/a`, nos: [1, 2] }, START_MS + 900_000),
+      enqueued({ seq: 4 }, rid('w'), { path: `${id}/a/new/deep`, nos: [1, 2], also: [path(`${id}/off/run`)] }, farMs),
       granted({ seq: 5 }, rid('g'), { path: `${id}/b`, nos: [1, 3] }, hold),
       expired({ seq: 6, atMs: START_MS + 10 }, rid('g'), [1, 3], hold),
-      leftQueue({ seq: 7, atMs: START_MS + 20_000 }, rid('w')),
+      // After it came to wait.
+      created({ seq: 7 }, definition(4, `${id}/a/new`, 2, { shape })),
+      created({ seq: 8 }, definition(5, `${id}/a/new/deep`, 4, { shape })),
+      created({ seq: 9 }, definition(6, `${id}/a/new/deep/er`, 5, { shape })),
+      created({ seq: 10 }, definition(7, `${id}/off`, 1, { shape })),
+      created({ seq: 11 }, definition(8, `${id}/off/run`, 7, { shape })),
+      created({ seq: 12 }, definition(9, `${id}/off/runs`, 7, { shape })),
+      leftQueue({ seq: 13, atMs: START_MS + 20_000 }, rid('w')),
     ];
     await c.start(entries);
-    await c.project(entries.slice(0, 6));
-    expect(await idle(START_MS + 5_000)).toStrictEqual([3]);
-    await c.project(entries.slice(6));
-    expect((await idle(START_MS + 60_000)).sort()).toStrictEqual([2, 3]);
+    await c.project(entries.slice(0, 12));
+    expect((await idle(START_MS + 5_000)).sort()).toStrictEqual([3, 6, 9]);
+    await c.project(entries.slice(12));
+    expect((await idle(START_MS + 60_000)).sort()).toStrictEqual([2, 3, 4, 5, 6, 7, 8, 9]);
   });
 }

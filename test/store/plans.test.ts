@@ -87,6 +87,9 @@ const OLD_TREE = `
     CASE WHEN i > 5000 THEN 'QUEUED' ELSE 'RELEASED' END, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, false, false, false, NULL, '',
     NULL, NULL, NULL, json_build_object('path', CASE i WHEN 5001 THEN 'zold/2/new' ELSE 'zold/2' END, 'seq', 1, 'by', '', 'until', i,
       'min', 1, 'key', json_build_array('', ''), 'reason', 'CAPACITY_HELD', 'blockedBy', '', 'limit', '') FROM generate_series(1, 5002) i;
+  INSERT INTO budgetd.reservations SELECT 'zwait', 'w' || i, 1, '{1,0,0}', CASE i WHEN 1 THEN '{zwait/also/run}'::text[] END, i, '', 1, NULL,
+    'QUEUED', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, false, false, false, NULL, '',
+    NULL, NULL, NULL, json_build_object('path', 'zwait/team-' || i || '/run', 'until', i) FROM generate_series(1, 3000) i;
   INSERT INTO budgetd.tree_heads VALUES ('zold', 2, sha256('zold'), 1, 0, sha256(''));
   INSERT INTO budgetd.projection_heads VALUES ('zold', 1, 9990, 3, 1);`;
 const EMPTY = `
@@ -262,6 +265,17 @@ describe.each(STATISTICS)('on tables %s', (_, steps) => {
     expect(await touched((runs) => projectBatch(runs, [{ treeId, entries: ends }]))).toStrictEqual(few);
   });
 
+  it('one that is granted touches none of the thousands that wait beside it', async () => {
+    const waits = [...threeLevels(treeId), enqueued({ seq: 4 }, rid('a'), onRun(), START_MS + 9_000)];
+    const ends = [granted({ seq: 5 }, rid('a'), { ...onRun(), enqueuedSeq: 4 }, hold)];
+    await sql`
+      INSERT INTO budgetd.reservations SELECT ${treeId}, 'w' || i, 3, '{1,0,0}', NULL, i, '', 4, NULL,
+        'QUEUED', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, false, false, false, NULL, '',
+        NULL, NULL, NULL, json_build_object('until', i) FROM generate_series(1, 3000) i`;
+    await touched((runs) => projectBatch(runs, [{ treeId, entries: waits }]));
+    expect(await touched((runs) => projectBatch(runs, [{ treeId, entries: ends }]))).toStrictEqual(few);
+  });
+
   it('what waits in a tree with a long history touches what waits alone', async () => {
     const treeId = tree('zold');
     const request = { treeId, paths: [], reservationIds: [], leases: undefined, withTail: true };
@@ -272,12 +286,33 @@ describe.each(STATISTICS)('on tables %s', (_, steps) => {
     expect([load, loaded?.reservations.map(({ id }) => id).sort()]).toStrictEqual([few, ['w1', 'w2']]);
     const waited = await touched((runs) =>
       runs.run(async (tx) => {
-        await tx`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`;
-        expect(await tx`SELECT budgetd.is_waited_for('zold', 3)`).toEqual([{ is_waited_for: false }]);
-        expect(await tx`SELECT budgetd.is_waited_for('zold', 2)`).toEqual([{ is_waited_for: true }]);
+        expect(await tx`SELECT budgetd.is_waited_for('zold/3')`).toEqual([{ is_waited_for: false }]);
+        expect(await tx`SELECT budgetd.is_waited_for('zold/2')`).toEqual([{ is_waited_for: true }]);
       }),
     );
     expect(waited).toStrictEqual(few);
+  });
+
+  it('whether a budget is waited for touches those that wait on it alone, where many wait elsewhere', async () => {
+    const paths = [
+      ['zwait/team-7/run', true],
+      ['zwait/team-7', true],
+      ['zwait/team-7/run/step', false],
+      ['zwait/team', false],
+      ['zwait/also', true],
+      ['zwait/also/run', true],
+      ['zwait/none', false],
+    ] as const;
+    for (const [waitedPath, is] of paths) {
+      const looked = await touched((runs) =>
+        runs.run(async (tx) => {
+          await tx`SELECT set_config('enable_bitmapscan', 'off', true)`;
+          const [row] = await tx`SELECT budgetd.is_waited_for(${waitedPath}) AS is`;
+          expect([waitedPath, row?.['is']]).toStrictEqual([waitedPath, is]);
+        }),
+      );
+      expect(looked).toStrictEqual(few);
+    }
   });
 
   it('sums over the past of a budget go by index', async () => {

@@ -195,11 +195,16 @@ function waits(micros: bigint): ReservationFigures {
   return { ...held(0n, 0), state: 'QUEUED', requestedMicros: micros, expireMs: 0 };
 }
 
-/** One waits for room until an instant: it names a path, and `nos` are the budgets of its chain that there are. */
+/** One waits for room until an instant: it names paths, and `nos` are the budgets on them that there are. */
 export function enqueued(
   common: Common,
   id: ReservationId,
-  budget: { readonly path: string; readonly nos: readonly number[]; readonly holder?: string },
+  budget: {
+    readonly path: string;
+    readonly nos: readonly number[];
+    readonly also?: readonly BudgetPath[];
+    readonly holder?: string;
+  },
   untilMs: number,
 ): Enqueued {
   const own = base(common);
@@ -212,6 +217,7 @@ export function enqueued(
     tokens: 0,
     toolCalls: 7,
     alternatives: [{ label: 'small "model"', maxMicros: 9n }],
+    call: { kind: 'call', call: { candidates: [{ provider: 'openai', model: 'a "b"' }], serviceTier: 'flex' } },
     key: { digest: digest(`key of ${id}`), fingerprint: digest('fingerprint') },
     actor: own.actor,
     salt: own.personal?.salt,
@@ -220,7 +226,13 @@ export function enqueued(
     blockedBy: budget.path,
     limit: 'lifetime',
   };
-  return { ...own, key: undefined, type: 'Enqueued', reservation: { ...reservation, queued }, revisions };
+  return {
+    ...own,
+    key: undefined,
+    type: 'Enqueued',
+    reservation: { ...reservation, also: budget.also ?? [], queued },
+    revisions,
+  };
 }
 
 /** Some leave the queue ungranted. */

@@ -57,9 +57,10 @@ const toolRate = fc.record({
 });
 
 /** What a budget of a story has beside its limits. */
-export interface QueueTerms extends Omit<Extras, 'share'> {
+export interface QueueTerms extends Omit<Extras, 'floor' | 'share'> {
   readonly enforcement: Partial<Enforcement>;
-  readonly floor: number;
+  /** Undefined: an edit says nothing of floor and share. */
+  readonly floor: number | undefined;
   readonly share: number | undefined;
   readonly weight: number;
 }
@@ -306,7 +307,7 @@ export class QueueTeller {
         return make.topUp(step.budget, step.add, step.limit === undefined ? {} : { limit: step.limit });
       case 'setTerms': {
         const { share, ...own } = madeWith(step.budget, step.terms);
-        return make.update(step.budget, step.budget === 't' ? own : { ...own, share: { to: share } });
+        return make.update(step.budget, own.floor === undefined ? own : { ...own, share: { to: share } });
       }
       case 'make':
         return make.create(step.budget, { limits: step.amount, weight: step.weight });
@@ -375,9 +376,9 @@ interface Made extends Extras {
 
 // A root has nothing above it.
 function madeWith(path: string, given: QueueTerms | undefined): Made {
-  const { floor = 0, share, ...rest } = given ?? {};
+  const { floor, share, ...rest } = given ?? {};
   const own = { ...rest, shape: roomyShape(given) };
-  return path === 't' ? own : { ...own, floor, ...(share !== undefined && { share }) };
+  return path === 't' || floor === undefined ? own : { ...own, floor, ...(share !== undefined && { share }) };
 }
 
 // Nothing that would keep a story from coming to anything.

@@ -92,6 +92,7 @@ export function waitingUnder(entry: Enqueued): fc.Arbitrary<Enqueued> {
       fc.record({ label: text, maxMicros: micros, call: callToPrice }, { requiredKeys: ['label', 'maxMicros'] }),
       { maxLength: 3 },
     ),
+    call: fc.option(callToPrice, { nil: undefined }),
     key: fc.record({ digest, fingerprint: digest }),
     actor: fc.constant(actor),
     salt: fc.constant(personal?.salt),

@@ -90,6 +90,7 @@ export function fakeWaiting(id: string): Reservation {
     tokens: 0,
     toolCalls: 0,
     alternatives: [],
+    call: undefined,
     key: { digest: 'digest', fingerprint: 'fingerprint' },
     actor: 'tester',
     salt: undefined,
@@ -219,6 +220,7 @@ export class FakeCoordinator implements Coordinator {
     epoch: 3,
     projectionLagMs: 120,
     queueDepth: 4,
+    waitingCount: 3,
     quarantinedTrees: ['broken'],
   };
   /** Whoever wants to be told of commits. */

@@ -42,7 +42,7 @@ export class KernelDriver {
   /** As the service has it unless it is told otherwise. */
   implausibleFactor = 1_000;
   pricing: Pricing = testPricing();
-  queue: QueueContext = { ageMs: 60_000, countMax: 10_000, isAttached: () => true };
+  queue: QueueContext = { ageMs: 60_000, countMax: 10_000, isAttached: () => true, isUntaken: () => true };
 
   constructor(treeId = 't') {
     this.make = new Commands(treeId);

@@ -9,7 +9,6 @@ export interface MemoryPricesOptions extends PriceOptions {
   readonly store?: MemoryStore;
   readonly nowMs?: () => number;
   readonly onFenced?: (epoch: number) => void;
-  readonly onChange?: () => void;
   readonly log?: Log;
   /** Default: it sleeps until it is stopped. */
   readonly sleep?: Sleep;
@@ -23,7 +22,6 @@ export function memoryPrices({ store = createMemoryStore(), ...options }: Memory
     nowMs: () => 1_796_083_200_000,
     leaderAddress: () => 'there:1',
     onFenced: () => undefined,
-    onChange: () => undefined,
     sleep: (_, signal) => new Promise((resolve) => signal?.addEventListener('abort', () => resolve())),
     ...options,
   });

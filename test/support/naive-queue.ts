@@ -91,19 +91,20 @@ export class NaiveQueue {
 
   /** Everything that it may come to. Where it can do with nothing it makes a difference at what it is held back. */
   outcomes(ask: Ask): readonly Outcome[] {
-    const both = [this.outcome(ask, 'wide'), this.outcome(ask, 'narrow')];
-    const { alternatives, maxMicros } = ask.command;
-    if (ask.never !== undefined || !isFree(ask.command) || !ask.things.some((thing) => this.#isHeld(ask, thing)))
-      return both;
+    const [wide, narrow] = [this.outcome(ask, 'wide'), this.outcome(ask, 'narrow')];
+    const { alternatives, minMicros, maxMicros } = ask.command;
+    const isAnyHeld = (): boolean => ask.things.some((thing) => this.#isHeld(ask, thing));
+    if (ask.never !== undefined || !isAnyHeld()) return [wide, narrow];
+    // Held at some of its limits and not at all of them.
     const left = leftOf(ask, (thing) => this.#wideHolders(ask, thing));
-    const partly = limitsOf(ask).map((thing) => least(maxMicros, left(thing)));
+    const mostMicros = narrow.kind === 'grant' ? narrow.micros : maxMicros;
+    const partly = limitsOf(ask).map((thing) => least(mostMicros, left(thing)));
+    const grants = (micros: bigint, alternative = ''): Outcome => ({ kind: 'grant', micros, alternative });
+    const between = partly.filter((micros) => micros >= minMicros).map((micros) => grants(micros));
+    const isOpen = narrow.kind === 'grant' && narrow.alternative === '';
+    if (!isFree(ask.command)) return [wide, narrow, ...(isOpen ? between : [])];
     const free = alternatives.filter(({ maxMicros }) => maxMicros === 0n).map(({ label }) => label);
-    return [
-      ...both,
-      WAIT,
-      ...partly.map((micros) => ({ kind: 'grant', micros, alternative: '' }) as const),
-      ...['', ...free].map((alternative) => ({ kind: 'grant', micros: 0n, alternative }) as const),
-    ];
+    return [wide, narrow, WAIT, ...between, ...['', ...free].map((label) => grants(0n, label))];
   }
 
   outcome(ask: Ask, reading: Reading): Outcome {
@@ -135,6 +136,17 @@ export class NaiveQueue {
     const isHeld = ask.things.some((thing) => isMoney(thing) && this.#isHeld(ask, thing));
     const left = leftOf(ask, NOBODY);
     return !isHeld && limitsOf(ask).every((thing) => left(thing) >= minMicros || degrades(thing));
+  }
+
+  /**
+   * Whether it may once have fitted for what holds through two children with floors left of both: where spend takes that, it is told
+   * when it is looked at next.
+   */
+  wasLent(ask: Ask): boolean {
+    const never = limitsOf(ask).filter(({ wholeMicros }) => wholeMicros < ask.command.minMicros);
+    const isLent = ({ room }: Thing): boolean =>
+      (room?.uses ?? []).filter(({ share, spentMicros }) => share.floorMicros > 0n && spentMicros > 0n).length > 1;
+    return never.length > 0 && never.every(isLent);
   }
 
   /** Whether what was asked for first can never fit. */

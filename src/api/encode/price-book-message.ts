@@ -113,16 +113,18 @@ export function priceStatusMessage(status: PricesStatus, sees: (budget: string) 
     aliasCount: BigInt(status.aliasCount),
     unitPriceCount: BigInt(status.unitRowCount),
     retirementCount: BigInt(status.retirementCount),
+    problem: status.problem ?? '',
     unknownPriceCount: BigInt(status.unknownCount),
     unknownPrices: status.unknown
       .filter(({ budget }) => sees(budget))
-      .map(({ budget, provider, model, unit, count, lastMs }) => ({
+      .map(({ budget, provider, model, unit, why, count, lastMs }) => ({
         $typeName: 'budgetd.v1.UnknownPrice',
         budget,
         model: model === '' ? undefined : { $typeName: 'budgetd.v1.ModelName', provider, model },
         unit,
         count: BigInt(count),
         lastTime: timestampFromMs(lastMs),
+        why,
       })),
   };
 }

@@ -3,9 +3,18 @@
 import type { PriceService } from '../../gen/budgetd/v1/price_pb.ts';
 import type { FieldProblem } from '../../kernel/refusal.ts';
 import type { Coordinator } from '../../lane/coordinator.ts';
-import { aliasAddition, retirementAddition, rowAddition, unitRowAddition } from '../../lane/price-additions.ts';
+import {
+  aliasAddition,
+  flawOfAddition,
+  flawOfRetirement,
+  retirementAddition,
+  rowAddition,
+  unitRowAddition,
+} from '../../lane/price-additions.ts';
 import type { PriceChange, PriceSnapshot } from '../../lane/prices.ts';
 import type { PriceAlias } from '../../pricing/price-book.ts';
+import type { HashedPriceRow } from '../../pricing/price-row.ts';
+import type { SetFlaw } from '../../pricing/price-set.ts';
 import { type ApiRefusal, invalidFields, isRefusal } from '../api-refusal.ts';
 import type { Actor } from '../auth/actor.ts';
 import { judgePrices } from '../auth/permissions.ts';
@@ -50,6 +59,8 @@ export function createPriceAdditions({ prices, nowMs }: Pick<Coordinator, 'price
     addPrice: async ({ row: stated }, { actor }) => {
       const row = await add(actor, ['row', stated], checkPriceRow, (now, checked) => {
         const { added, answer } = rowAddition(now, checked, stated?.effectiveFromTime === undefined);
+        const unfit = added.rows === undefined ? undefined : rowProblem(now, answer);
+        if (unfit !== undefined) return invalidFields([unfit]);
         return { added, answer: priceRowMessage(answer, now.ends.get(answer.hash)) };
       });
       return isRefusal(row) ? row : { $typeName: 'budgetd.v1.AddPriceResponse', row };
@@ -75,6 +86,10 @@ export function createPriceAdditions({ prices, nowMs }: Pick<Coordinator, 'price
         const named = now.book.row(request.rowHash);
         if (named === undefined) return invalidFields([{ field: 'row_hash', description: 'is of no row in the book' }]);
         const { added, answer } = retirementAddition(now, named, end);
+        const isNeeded =
+          added.retirements !== undefined &&
+          flawOfRetirement(now, named, { ...end, rowHash: named.hash }) !== undefined;
+        if (isNeeded) return invalidFields([STILL_NEEDED]);
         return { added, answer: priceRowMessage(answer.row, answer.end) };
       });
       return isRefusal(row) ? row : { $typeName: 'budgetd.v1.RetirePriceResponse', row };
@@ -85,6 +100,35 @@ export function createPriceAdditions({ prices, nowMs }: Pick<Coordinator, 'price
 // What a check makes may be of any type, so that isRefusal would not narrow it.
 function isRefused(value: unknown): value is ApiRefusal {
   return typeof value === 'object' && value !== null && isRefusal(value);
+}
+
+const FLAWS: Readonly<Record<SetFlaw, FieldProblem>> = {
+  no_base_tier: {
+    field: 'row.above_input_tokens',
+    description:
+      "needs a row of the operator's for all sizes (0) that counts by then, else the model would have no price: add that first",
+  },
+  no_row_outside_bands: {
+    field: 'row.band',
+    description:
+      "needs a row of the operator's without a band, of the same above_input_tokens, that counts by then, else the model would have no price: add that first",
+  },
+  bands_overlap: {
+    field: 'row.band',
+    description: 'overlaps that of another row of the same above_input_tokens: retire that first',
+  },
+};
+
+const STILL_NEEDED: FieldProblem = {
+  field: 'row_hash',
+  description:
+    'is of the row that others of the model need, for all sizes or all times of day: without it the model would have no price; retire those first, or add its successor',
+};
+
+// The operator's rows replace the catalogue's of the model: a row that is not enough by itself would take its price away.
+function rowProblem(now: PriceSnapshot, row: HashedPriceRow): FieldProblem | undefined {
+  const flaw = flawOfAddition(now, row);
+  return flaw && FLAWS[flaw];
 }
 
 function aliasProblem({ book }: PriceSnapshot, alias: PriceAlias): FieldProblem | undefined {

@@ -34,6 +34,7 @@ async function serverInfo(deps: ServiceDeps, actor: Actor): Promise<GetServerInf
     schemaVersion,
     uncappedBudgets: uncappedRoots.filter((path) => seesTree(actor, treeOf(path)) && seesBudget(actor, path)),
     queueDepth: BigInt(status.queueDepth),
+    waitingCount: BigInt(status.waitingCount),
     time: timestampFromMs(coordinator.nowMs()),
     prices: priceStatusMessage(coordinator.prices.status(), (path) => seesBudget(actor, path as BudgetPath)),
     quarantinedTrees: status.quarantinedTrees.slice(0, NAMES_MAX).filter((treeId) => seesTree(actor, treeId as TreeId)),

@@ -1,5 +1,6 @@
 // Reserves of one Session that may wait in the queue: how many there are, and what becomes of their places when nobody waits for
 // them here any more. The controller is made by the first one: most Sessions have none.
+import { PlaceKept } from '../../lane/place-kept.ts';
 import { type ApiRefusal, queueFull } from '../api-refusal.ts';
 
 /** See the head of this file. */
@@ -42,6 +43,6 @@ export class WaitingCommands {
 
   /** They are left unanswered, and leave the queue after `ms` unless their caller has come back for them elsewhere. */
   leaveAfter(ms: number): void {
-    if (this.#count > 0) setTimeout(() => this.leave(), ms).unref();
+    if (this.#count > 0) this.#caller?.abort(new PlaceKept(ms));
   }
 }

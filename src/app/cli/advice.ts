@@ -2,6 +2,7 @@
 import { type CallError, type CallFailure, exitCodeOf } from './call-error.ts';
 import { formatWaitMs } from './duration.ts';
 import { EXIT } from './exit-code.ts';
+import { priceAdvice } from './price-advice.ts';
 import { joinForShell } from './shell-words.ts';
 
 /** Refusals that judged nothing about money: the same key may try again. */
@@ -59,19 +60,26 @@ const UNCAPPED_ADVICE = 'Give it a limit (--limit 10), or say --uncapped if it i
 
 /** Advice that goes by the details of the failure. Undefined: they say nothing. */
 const DETAILED: Readonly<Record<string, (failure: CallFailure, method: string) => string | undefined>> = {
-  BUDGET_EXHAUSTED: (failure, method) =>
-    failure.retryAfterMs === undefined
-      ? `The money is spent: ${raise(failure)}, or ${askForLess(method)}.`
-      : `The money is spent for now: wait, ${raise(failure)}, or ${askForLess(method)}.`,
+  BUDGET_EXHAUSTED: (failure, method) => {
+    const wait = failure.retryAfterMs === undefined ? '' : ' for now: wait';
+    const spent = `The money is spent${wait}${wait === '' ? ':' : ','} ${raise(failure)}, or ${askForLess(method)}.`;
+    return `${spent}${keptForOthers(failure)}`;
+  },
   // Only an Extend gets it without RetryInfo: what the reservation holds itself does not come back while it waits.
-  CAPACITY_HELD: (failure, method) =>
-    failure.retryAfterMs === undefined
-      ? `Its own hold is in the way, so waiting does not help: ${askForLess(method)}, or ${raise(failure)}.`
-      : `Live reservations hold it: wait, ${askForLess(method)}, or see who holds what (budgetctl top).`,
-  EXCEEDS_LIMIT: ({ metadata }, method) =>
-    metadata['rate_kind'] === undefined
-      ? `This can never fit: ${askForLess(method)}, or raise the limit (budgetctl set-limit).`
-      : 'It uses more at once than the rate ever holds: split the work, or raise the burst (budgetctl update --rate).',
+  CAPACITY_HELD: (failure, method) => {
+    if (failure.retryAfterMs === undefined)
+      return `Its own hold is in the way, so waiting does not help: ${askForLess(method)}, or ${raise(failure)}.`;
+    if (failure.message.includes('somebody waits for it'))
+      return `Others wait for this room and come first: wait too (--max-wait), or see who they are (budgetctl queue${of(failure)}).`;
+    return `Live reservations hold it: wait, ${askForLess(method)}, or see who holds what (budgetctl top).${keptForOthers(failure)}`;
+  },
+  EXCEEDS_LIMIT: (failure, method) => {
+    if (failure.metadata['rate_kind'] !== undefined)
+      return 'It uses more at once than the rate ever holds: split the work, or raise the burst (budgetctl update --rate).';
+    if (fitsTheAmount(failure))
+      return `The limit is large enough, but its floors, a share or kept capacity are for others: ${askForLess(method)}, or see them (budgetctl tree${of(failure)}) and update --floor, --share or --keep.`;
+    return `This can never fit: ${askForLess(method)}, or raise the limit (budgetctl set-limit).`;
+  },
   CONCURRENCY_LIMIT: ({ metadata }) =>
     metadata['bound_max'] === '0'
       ? 'It may have no live reservation at all: update --max-active, or use another budget.'
@@ -88,12 +96,7 @@ const DETAILED: Readonly<Record<string, (failure: CallFailure, method: string) =
     failure.retryAfterMs === undefined
       ? `The budget takes no cost past its ceiling: ${raise(failure)}, then settle again with a new key.`
       : `The budget takes no cost past its ceiling: wait until others are done, and settle again with the same key; or ${raise(failure)}.`,
-  PRICE_UNKNOWN: ({ metadata: { provider, model, unit } }, method) => {
-    if (method === 'Settle') return 'No pinned price fits what was used: settle the actual cost, or --unknown.';
-    if (model === undefined)
-      return `Say what a ${unit ?? 'unit'} is worth in USD (budgetctl prices unit), or reserve an amount.`;
-    return `Nobody has said what ${provider}/${model} costs: add its price (budgetctl prices add), use another model, or reserve an amount.`;
-  },
+  PRICE_UNKNOWN: priceAdvice,
   BUDGET_EXISTS: ({ metadata: { budget } }) =>
     `A budget of this name exists: see budgetctl get${budget === undefined ? '' : ` ${joinForShell([budget])}`}.`,
   BUDGET_NOT_FOUND: ({ metadata: { budget } }, method) => {
@@ -109,6 +112,21 @@ const DETAILED: Readonly<Record<string, (failure: CallFailure, method: string) =
   INVALID_FIELD: ({ fields }) =>
     fields.some(({ field }) => field === 'budget.uncapped') ? UNCAPPED_ADVICE : undefined,
 };
+
+function of({ metadata: { budget } }: CallFailure): string {
+  return budget === undefined ? '' : ` ${joinForShell([budget])}`;
+}
+
+// A refusal says what is available, not what of the rest is spent and what is kept.
+function keptForOthers(failure: CallFailure): string {
+  return failure.metadata['budget'] === undefined
+    ? ''
+    : ` What is kept for others of it: budgetctl tree${of(failure)}.`;
+}
+
+function fitsTheAmount({ metadata: { amount, requested } }: CallFailure): boolean {
+  return amount !== undefined && requested !== undefined && BigInt(requested) <= BigInt(amount);
+}
 
 // Only a Reserve can be made anew for another amount; an Extend goes with the hold that there is.
 function askForLess(method: string): string {

@@ -9,6 +9,7 @@ import {
   ServerToolKind,
   type UsageSchema,
 } from '../../gen/budgetd/v1/model_call_pb.ts';
+import { USAGE_KINDS } from '../../pricing/usage/normalise-usage.ts';
 import { parseCount } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -140,8 +141,11 @@ const flagOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${
 /** Adds the options of usage. */
 export function addUsageOptions(command: Command): Command {
   return command
-    .option('--usage-file <file>', 'the usage that the provider reported, as JSON; - reads standard input')
-    .option('--kind <kind>', 'whose report it is, such as openai_chat, openai_responses, anthropic_messages, gemini')
+    .option(
+      '--usage-file <file>',
+      'the usage that the provider reported, as JSON: alone, in its response, or in {"events": […]} of a stream; - reads standard input',
+    )
+    .option('--kind <kind>', `whose report it is: ${USAGE_KINDS.join(', ')} (docs/usage.md)`)
     .addOption(
       new Option('--served <provider/model>', 'the model that answered (default: the only one)').argParser(
         parseModelName,
@@ -190,13 +194,15 @@ function parseTokens(text: string): bigint {
 
 function parseMedia(text: string) {
   const [kind = '', tokens = ''] = text.split('=');
-  if (!Object.hasOwn(MEDIA_KINDS, kind)) throw new UsageError(`"${text}" is not kind=tokens`);
+  if (!Object.hasOwn(MEDIA_KINDS, kind))
+    throw new UsageError(`"${text}" is not kind=tokens, with a kind of ${Object.keys(MEDIA_KINDS).join(', ')}`);
   return { kind: MEDIA_KINDS[kind as keyof typeof MEDIA_KINDS], maxInputTokens: parseTokens(tokens) };
 }
 
 function parseTool(text: string) {
   const [kind = '', uses = '', tokens = ''] = text.split(/[=,]/);
-  if (!Object.hasOwn(TOOL_KINDS, kind)) throw new UsageError(`"${text}" is not kind=uses,tokens`);
+  if (!Object.hasOwn(TOOL_KINDS, kind))
+    throw new UsageError(`"${text}" is not kind=uses,tokens, with a kind of ${Object.keys(TOOL_KINDS).join(', ')}`);
   return {
     kind: TOOL_KINDS[kind as keyof typeof TOOL_KINDS],
     maxUses: parseTokens(uses),

@@ -8,6 +8,7 @@ import { formatBounds } from './bounds.ts';
 import { BAR_LEGEND, BAR_WIDTH, type BarFigures, drawBar } from './draw-bar.ts';
 import { formatInstant } from './instant.ts';
 import { formatRates } from './rate.ts';
+import { flooredFacts, shareFacts } from './shares.ts';
 import { type Cell, type Column, drawTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -46,7 +47,7 @@ export function unitOf(budget: Budget): string {
 
 /**
  * Draws budgets as trees, in any order given. A budget whose parent is not among them stands at the left with its whole
- * path. Columns that would say nothing are left out. Without `showsTerms` the notes leave out rates and bounds.
+ * path. Columns that would say nothing are left out. Without `showsTerms` the notes leave out rates, bounds, floors and shares.
  */
 export function drawTree(budgets: readonly Budget[], terminal: Terminal, showsTerms = true): string {
   const lines: Line[] = [];
@@ -154,7 +155,14 @@ function lineWithoutLimit(budget: Budget, label: string, note: string): Line {
 }
 
 function termsOf(budget: Budget): string[] {
-  return [...formatRates(budget.rates, budget.rateStandings), ...formatBounds(budget.shape, unitOf(budget))];
+  const unit = unitOf(budget);
+  return [
+    ...[...shareFacts(budget, unit), ...flooredFacts(budget, unit)].flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name} ${value}`],
+    ),
+    ...formatRates(budget.rates, budget.rateStandings),
+    ...formatBounds(budget.shape, unit),
+  ];
 }
 
 function noteOf(budget: Budget): string[] {

@@ -64,7 +64,8 @@ function drawStatus(session: Session, info: GetServerInfoResponse, health: Healt
       ['writer', `${info.leader ? 'this one' : info.leaderAddress || 'none known'}, epoch ${info.leaderEpoch}`],
       ['database', databaseOf(info)],
       ['reads behind', formatDurationMs(durationToMs(info.projectionLag))],
-      ['queue', `${info.queueDepth} waiting`],
+      ['commands', `${info.queueDepth} queued to be decided`],
+      ['for room', waitingText(info.waitingCount)],
       ['prices', pricesOf(info)],
       ['clock', formatInstant(info.time)],
     ],
@@ -76,6 +77,11 @@ function drawStatus(session: Session, info: GetServerInfoResponse, health: Healt
     ...(diagnosis.problems.length === 0 ? [terminal.paint('good', '✓ serving; nothing stops it')] : []),
   ];
   return `${facts}\n\n${findings.join('\n')}`;
+}
+
+// Which budgets they wait for only the queue of each says.
+function waitingText(count: bigint): string {
+  return `${count} waiting${count === 0n ? '' : ' (budgetctl queue BUDGET)'}`;
 }
 
 function pricesOf({ prices }: GetServerInfoResponse): string | undefined {

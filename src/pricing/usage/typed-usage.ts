@@ -12,7 +12,7 @@ export type UsageCounts = { readonly [Name in CountName]?: number | bigint } & P
   'serviceTier' | 'inferenceGeo'
 >;
 
-/** Checks counts. Zeros alone are `usage_missing`, anything but a count `invalid_count`. */
+/** Checks counts. No tokens at all are `usage_missing`, anything but a count `invalid_count`. */
 export function typedUsage(counts: UsageCounts): UsageResult {
   const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...NO_USAGE };
   for (const name of Object.keys(NO_USAGE) as readonly CountName[]) {
@@ -23,7 +23,7 @@ export function typedUsage(counts: UsageCounts): UsageResult {
     usage[name] = BigInt(count);
   }
   if (inputTokensOf(usage) + outputTokensOf(usage) === 0n) {
-    return { problem: { code: 'usage_missing', field: 'usage', text: 'is zeros alone' } };
+    return { problem: { code: 'usage_missing', field: 'usage', text: 'has no tokens' } };
   }
   if (counts.serviceTier !== undefined) usage.serviceTier = counts.serviceTier;
   if (counts.inferenceGeo !== undefined) usage.inferenceGeo = counts.inferenceGeo;

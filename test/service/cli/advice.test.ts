@@ -41,6 +41,9 @@ async function advised(call: keyof typeof WORDS, reason: string, details: Detail
   return (await runCli(fake, WORDS[call])).stderr;
 }
 
+const of = (amount: string, requested: string): Details => ({ metadata: { budget: 'acme', amount, requested } });
+const unpriced = (why: string): Details => ({ metadata: { provider: 'openai', model: 'gpt-9', why } });
+
 it.each<[keyof typeof WORDS, string, Details, string]>([
   ['settle', 'OVERRUN_REJECTED', { retryAfterMs: 1_000 }, 'settle again with the same key; or raise the limit'],
   ['settle', 'OVERRUN_REJECTED', {}, 'set-limit), then settle again with a new key.'],
@@ -51,6 +54,16 @@ it.each<[keyof typeof WORDS, string, Details, string]>([
   ['reserve', 'MAX_RESERVATION_EXCEEDED', {}, 'ask for less, or accept less with --min'],
   ['extend', 'MAX_RESERVATION_EXCEEDED', {}, 'settle it and reserve anew'],
   ['extend', 'EXCEEDS_LIMIT', {}, 'or settle and reserve anew'],
+  ['reserve', 'EXCEEDS_LIMIT', of('100', '90'), 'floors, a share or kept capacity are for others'],
+  ['reserve', 'EXCEEDS_LIMIT', of('100', '90'), '(budgetctl tree acme) and update --floor, --share or --keep.'],
+  ['reserve', 'EXCEEDS_LIMIT', of('100', '101'), 'This can never fit'],
+  ['reserve', 'BUDGET_EXHAUSTED', of('100', '90'), 'What is kept for others of it: budgetctl tree acme.'],
+  [
+    'reserve',
+    'CAPACITY_HELD',
+    { ...of('9', '5'), retryAfterMs: 100 },
+    'top). What is kept for others of it: budgetctl tree',
+  ],
   ['reserve', 'CONCURRENCY_LIMIT', { metadata: { bound: 'max_active', bound_max: '0' } }, 'no live reservation at all'],
   ['reserve', 'CONCURRENCY_LIMIT', { metadata: { bound: 'max_active', bound_max: '2' } }, 'reservations: wait, or see'],
   ['renew', 'MAX_LEASE_EXCEEDED', { metadata: { bound: 'max_renewals' } }, 'update --max-renewals.'],
@@ -60,6 +73,22 @@ it.each<[keyof typeof WORDS, string, Details, string]>([
   ['release', 'RESERVATION_RELEASED', {}, 'Nothing is left to be done.'],
   ['renew', 'RESERVATION_SETTLED', {}, 'It has ended: reserve anew.'],
   ['tree', 'FORBIDDEN', {}, 'Name your subtree: budgetctl tree'],
+  ['reserve', 'PRICE_UNKNOWN', unpriced('no_row'), 'add its price (budgetctl prices add)'],
+  ['reserve', 'PRICE_UNKNOWN', unpriced('no_base_tier'), 'without --above'],
+  ['reserve', 'PRICE_UNKNOWN', unpriced('no_row_outside_bands'), 'without --band'],
+  ['reserve', 'PRICE_UNKNOWN', unpriced('bands_overlap'), 'claim the same time of day'],
+  ['reserve', 'PRICE_UNKNOWN', unpriced('no_output_rate'), 'prices add --output'],
+  ['reserve', 'PRICE_UNKNOWN', unpriced('no_audio_rate'), '--audio-input'],
+  ['reserve', 'PRICE_UNKNOWN', unpriced('no_search_fee'), '--web-search-fee'],
+  ['reserve', 'PRICE_UNKNOWN', unpriced('service_tier'), '--service-tier'],
+  [
+    'reserve',
+    'PRICE_UNKNOWN',
+    unpriced('no_base_tier'),
+    '(budgetctl prices list openai/gpt-9, budgetctl prices retire)',
+  ],
+  ['reserve', 'PRICE_UNKNOWN', { metadata: { unit: 'INR' } }, 'Say what a INR is worth'],
+  ['settle', 'PRICE_UNKNOWN', { metadata: { why: 'unknown_price', field: 'usage.served' } }, 'No pinned price fits'],
   ['reserve', 'BUDGET_EXHAUSTED', { retryAfterMs: 3_625_000 }, 'Retry after 1h 1m.'],
 ])('%s, %s %j', async (call, reason, details, advice) => {
   expect(await advised(call, reason, details)).toContain(advice);
@@ -75,4 +104,10 @@ it('lengths of a lease are written as they are typed', async () => {
 
 it('says nothing of the key where nothing is left to be done', async () => {
   expect(await advised('settle', 'RESERVATION_SETTLED')).not.toContain('--key');
+});
+
+it('names the queue where somebody waits who comes first', async () => {
+  const details = { ...of('9', '5'), retryAfterMs: 100 };
+  const message = 'limit lifetime of acme: somebody waits for it who comes first (available 0 of 9, needed 5)';
+  expect(await advised('reserve', 'CAPACITY_HELD', details, message)).toContain('(budgetctl queue acme).');
 });

@@ -152,7 +152,11 @@ describe('status', () => {
   };
 
   it('shows a coordinator that is well', async () => {
-    fake.answer(ServerInfoService.method.getServerInfo, () => ({ ...well, uncappedBudgets: ['lab'] }));
+    fake.answer(ServerInfoService.method.getServerInfo, () => ({
+      ...well,
+      uncappedBudgets: ['lab'],
+      waitingCount: 2n,
+    }));
     expect(await run(['status'])).toEqual({
       exitCode: 0,
       stderr: '',
@@ -161,7 +165,8 @@ health        SERVING
 writer        this one, epoch 7
 database      PostgreSQL 18.4 (embedded), schema 3
 reads behind  250ms
-queue         0 waiting
+commands      0 queued to be decided
+for room      2 waiting (budgetctl queue BUDGET)
 clock         2026-03-02 09:00:00Z
 
 ! without any limit: lab

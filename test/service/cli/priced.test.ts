@@ -104,7 +104,10 @@ describe('a model call', () => {
     [['reserve', 'acme', '--model', 'gpt-4o', '--bytes', '1'], '"gpt-4o" is not provider/model'],
     [['reserve', 'acme', '--model', 'a/b', '--bytes', '-1'], '"-1" is not a whole number from 0 up'],
     [['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--media', 'image'], 'is not a whole number'],
-    [['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--media', 'smell=1'], '"smell=1" is not kind=tokens'],
+    [
+      ['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--media', 'smell=1'],
+      '"smell=1" is not kind=tokens, with a kind of image, audio',
+    ],
     [
       ['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--server-tool', 'x=1,2'],
       '"x=1,2" is not kind=uses,tokens',
@@ -163,6 +166,7 @@ it.each([
   ['reserve', 'PRICE_UNKNOWN', { provider: 'openai', model: 'gpt-9' }, 'Nobody has said what openai/gpt-9 costs'],
   ['reserve', 'PRICE_UNKNOWN', { unit: 'INR' }, 'Say what a INR is worth in USD'],
   ['settle', 'PRICE_UNKNOWN', {}, 'settle the actual cost, or --unknown.'],
+  ['settle', 'PRICE_UNKNOWN', { why: 'book_unreadable' }, 'Nothing has a price now: use an amount.'],
   ['settle', 'USAGE_INVALID', {}, 'The report is refused and the hold stays'],
   ['reserve', 'MODEL_NOT_ALLOWED', { provider: 'a', model: 'b' }, 'update --models, --max-tier.'],
 ])('%s that is refused as %s %j is told what to do', async (command, reason, metadata, advice) => {

@@ -49,8 +49,10 @@ describe('prices add', () => {
       '--web-search-fee',
       '0.01',
     ];
+    await good('prices', 'add', 'openai/gpt-4o', '--input', '3', '--source', 'by day');
     const shown = await good(...GPT, ...more, ...audio, '--file-search-fee', '0.0025', '--band', '16:30..00:30');
     expect(rows()).toMatchObject([
+      { source: 'by day' },
       {
         provider: 'openai',
         model: 'gpt-4o',
@@ -77,7 +79,7 @@ describe('prices add', () => {
       expect(shown).toContain(`${line}\n`);
     }
     expect(await good(...GPT)).toBe(await good(...GPT));
-    expect(rows()).toHaveLength(2);
+    expect(rows()).toHaveLength(3);
   });
 
   it.each([
@@ -88,10 +90,11 @@ describe('prices add', () => {
       1_798_761_600_000,
     ],
   ])('takes %s', async (words, mark, fromMs) => {
+    if (fromMs !== undefined) await good('prices', 'add', 'local/llama/8b', '--free', '--source', 'base');
     expect(await good('prices', 'add', 'local/llama/8b', '--source', 'own machines', ...words)).toContain(
       `mark    ${mark}`,
     );
-    const [row] = rows();
+    const row = rows().at(-1);
     expect(row).toMatchObject({ provider: 'local', model: 'llama/8b', mark, rates: { input: 0n, output: 0n } });
     if (fromMs !== undefined) expect(row).toMatchObject({ effectiveFromMs: fromMs, aboveInputTokens: 200_000 });
   });
@@ -112,6 +115,16 @@ describe('prices add', () => {
     [['quote', '--model', 'openai/gpt-4o'], '--bytes or --input-tokens'],
   ])('refuses %j', async (words, text) => {
     const { exitCode, stderr } = await run(...words);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(text);
+    expect(rows()).toEqual([]);
+  });
+
+  it.each([
+    [['--above', '200000'], 'row.above_input_tokens: needs a row'],
+    [['--band', '16:30..00:30'], 'row.band: needs a row'],
+  ])('refuses %j alone, which would take the price of the model away', async (words, text) => {
+    const { exitCode, stderr } = await run(...GPT, ...words);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(text);
     expect(rows()).toEqual([]);
@@ -185,7 +198,7 @@ it('prices alias, unit and their lists', async () => {
 });
 
 it('prices catalogue and status say how the book stands', async () => {
-  const unpriced = { provider: 'openai', model: 'gpt-9' };
+  const unpriced = { provider: 'openai', model: 'gpt-9', why: 'no_row' };
   servers.coordinator.prices.noteRefusal({
     kind: 'refusal',
     reason: 'PRICE_UNKNOWN',
@@ -197,10 +210,12 @@ it('prices catalogue and status say how the book stands', async () => {
   const shown = await good('prices', 'catalogue');
   expect(shown).toContain('catalogue    none was imported\n');
   expect(shown).toContain('rows         1, 0 retired\n');
-  expect(shown).toContain('openai/gpt-9 for acme, 1 times\n');
+  expect(shown).toContain('openai/gpt-9 for acme (no_row), once, last 20');
   const { stdout } = await run('status');
   expect(stdout).toContain('1 rows, no catalogue');
-  expect(stdout).toContain('without a price: openai/gpt-9 for acme (budgetctl prices add)');
+  expect(stdout).toContain(
+    'refused since the start, for want of a price then: openai/gpt-9 for acme (no_row), once, last 20',
+  );
 });
 
 it('quote says what a call can cost and what usage did cost', async () => {

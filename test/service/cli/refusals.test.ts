@@ -42,7 +42,7 @@ describe('refusals', () => {
   unit           USD
   failing        acme:lifetime: 0.1 of 9 USD available
                  acme/triage:lifetime: in words of its own
-  → Live reservations hold it: wait, ask for less, or accept less with --min, or see who holds what (budgetctl top).
+  → Live reservations hold it: wait, ask for less, or accept less with --min, or see who holds what (budgetctl top). What is kept for others of it: budgetctl tree acme.
   → Retry after 2s.
   → To repeat it without a double effect add --key k.
 `,

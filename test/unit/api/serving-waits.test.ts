@@ -1,6 +1,7 @@
 // Unary calls that wait: how many on one connection, for how long, and whose place is kept when they end.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ServingWaits, type WaitingCall } from '../../../src/api/serving-waits.ts';
+import { PlaceKept } from '../../../src/lane/place-kept.ts';
 
 const LIMITS = { perConnectionMax: 2, ageMs: 1_000, keptMs: 100 };
 
@@ -32,7 +33,14 @@ function waiting(waits: ServingWaits, over: Partial<WaitingCall> = {}) {
       return answer;
     },
   );
-  return { told, resolve, leave: () => leave?.(), isGone: () => signal?.aborted, began: () => signal !== undefined };
+  return {
+    told,
+    resolve,
+    leave: () => leave?.(),
+    isGone: () => signal?.aborted,
+    goneFor: () => signal?.reason,
+    began: () => signal !== undefined,
+  };
 }
 
 describe('a call that waits', () => {
@@ -59,14 +67,11 @@ describe('a call that waits', () => {
     expect(late.isGone()).toBe(true);
   });
 
-  it('that has lasted too long is told to repeat, and its place is kept for a moment', async () => {
+  it('that has lasted too long is told to repeat, and is awaited no longer while its place is kept for a moment', async () => {
     const call = waiting(new ServingWaits(LIMITS));
     vi.advanceTimersByTime(1_000);
     expect(await call.told).toMatchObject({ reason: 'QUEUE_TIMEOUT', retryAfterMs: 1_000 });
-    vi.advanceTimersByTime(99);
-    expect(call.isGone()).toBe(false);
-    vi.advanceTimersByTime(1);
-    expect(call.isGone()).toBe(true);
+    expect(call.goneFor()).toEqual(new PlaceKept(100));
   });
 
   it('lasts no longer than its transport allows', async () => {
@@ -80,7 +85,7 @@ describe('a call that waits', () => {
     const call = waiting(waits);
     waits.stop();
     expect(await call.told).toMatchObject({ reason: 'NOT_LEADER', retryAfterMs: 1_000 });
-    expect(call.isGone()).toBe(false);
+    expect(call.goneFor()).toEqual(new PlaceKept(100));
     const late = waiting(waits);
     expect(await late.told).toMatchObject({ reason: 'NOT_LEADER' });
     expect(late.began()).toBe(false);

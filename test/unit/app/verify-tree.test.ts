@@ -84,3 +84,14 @@ it('an end of a wait that never began is found', async () => {
     `entry 3 changes reservation ${rid('a')}, which was never granted`,
   );
 });
+
+it('a budget that was made twice is found', async () => {
+  const store = createMemoryStore();
+  const treeId = tree('t');
+  const again = created({ seq: 3 }, definition(3, 't/team', 1));
+  await appendTo(store, 0, { treeId, expected: NO_HEAD, entries: [...budgets, again] });
+  await store.project([{ treeId, entries: budgets }]);
+  expect((await verifyTree(store, treeId)).differences).toStrictEqual([
+    'entry 3 makes budget t/team, which there is already',
+  ]);
+});

@@ -8,6 +8,8 @@ import { GetServerInfoResponseSchema } from '../../../src/gen/budgetd/v1/server_
 
 const nowMs = Date.UTC(2026, 2, 2, 9);
 
+const gpt = { provider: 'openai', model: 'gpt-9' };
+
 type Change = MessageInitShape<typeof GetServerInfoResponseSchema>;
 
 function judge(change: Change, health: HealthStatus = 'SERVING') {
@@ -35,6 +37,12 @@ describe('diagnose', () => {
       'SERVING',
       'out of service because their records do not agree: acme, beta (run budgetctl verify)',
     ],
+    [
+      'a price book that is not as it was written',
+      { prices: { problem: 'CorruptPriceError: row x lacks fields' } },
+      'SERVING',
+      'the price book cannot be read, so that nothing has a price: CorruptPriceError: row x lacks fields',
+    ],
     ['lag', { projectionLag: { seconds: 5n, nanos: 1_000_000 } }, 'SERVING', 'reads are 5s behind the journal'],
   ])('%s is a problem', (_, change, health, problem) => {
     expect(judge(change, health)).toEqual({ problems: [problem], warnings: [] });
@@ -43,7 +51,16 @@ describe('diagnose', () => {
   it.each<[string, Change, string]>([
     ['a standby', { leader: false, leaderAddress: '10.0.0.7:50051' }, 'this is a standby: writes go to 10.0.0.7:50051'],
     ['an uncapped root', { uncappedBudgets: ['lab', 'dev'] }, 'without any limit: lab, dev'],
-    ['a long queue', { queueDepth: 1001n }, '1001 commands wait in the queue'],
+    ['a long queue', { queueDepth: 1001n }, '1001 commands wait to be decided'],
+    [
+      'a price that was missed',
+      {
+        prices: {
+          unknownPrices: [{ budget: 'acme', model: gpt, why: 'no_row', count: 2n, lastTime: timestampFromMs(nowMs) }],
+        },
+      },
+      'refused since the start, for want of a price then: openai/gpt-9 for acme (no_row), 2 times, last 2026-03-02 09:00:00Z (budgetctl prices)',
+    ],
     ['a fast clock', at(3000), "its clock is 3s ahead of this machine's; leases go by its clock"],
     ['a slow clock', at(-3000), "its clock is 3s behind this machine's; leases go by its clock"],
   ])('%s is worth a warning', (_, change, warning) => {

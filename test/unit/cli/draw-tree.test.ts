@@ -76,3 +76,13 @@ it('fits on 80 columns', () => {
 it('keeps the whole path of a budget whose parent is not shown', () => {
   expect(drawTree([budget('acme/ops/run-1', 1n, 0n, 0n)], keepTerminal().terminal)).toContain('\nacme/ops/run-1  ░');
 });
+
+it('notes the floor and the share of a budget, and what the one above keeps for it', () => {
+  const above = budget('acme', 10n, 0n, 0n);
+  const [balance] = above.balances;
+  if (balance !== undefined) balance.flooredMicros = 3n * M;
+  const child = budget('acme/ops', 10n, 0n, 0n, { floorMicros: 3n * M, sharePercent: 40 });
+  const lines = drawTree([above, child], keepTerminal().terminal).split('\n');
+  expect(lines[2]).toMatch(/floored 3 \S* ?of lifetime, for children$/);
+  expect(lines[3]).toMatch(/floor 3 .*of each limit above, share at most 40% of each limit above$/);
+});

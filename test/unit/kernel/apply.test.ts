@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { apply } from '../../../src/kernel/apply.ts';
-import type { Entry } from '../../../src/kernel/entry.ts';
+import type { BudgetChange, Entry } from '../../../src/kernel/entry.ts';
 import { InvariantError } from '../../../src/kernel/invariant.ts';
-import type { ReservationId, TreeId } from '../../../src/kernel/names.ts';
+import type { BudgetPath, ReservationId, TreeId } from '../../../src/kernel/names.ts';
 import { TreeState } from '../../../src/kernel/tree-state.ts';
 import { KernelDriver } from '../../support/kernel-driver.ts';
 
@@ -24,6 +24,17 @@ describe('apply', () => {
     const { driver, id } = played();
     const [entry] = driver.decide(driver.make.release(id)).entries;
     expect(() => apply(driver.state, spoil(entry as Entry))).toThrow(InvariantError);
+  });
+
+  it.each([
+    ['path', { no: 3 }],
+    ['number', { path: 't/d' as BudgetPath }],
+  ])('refuses to make a budget again under a known %s', (_, over) => {
+    const { driver } = played();
+    const made = driver.journal.findLast((entry) => entry.type === 'BudgetCreated') as BudgetChange;
+    const { seq } = driver.state.position;
+    const again: Entry = { ...made, seq: seq + 1, key: undefined, def: { ...made.def, ...over } };
+    expect(() => apply(driver.state, again)).toThrow(InvariantError);
   });
 
   it('refuses an effect that would take a counter below 0', () => {

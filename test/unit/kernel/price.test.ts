@@ -1,5 +1,9 @@
 // Requests by a model call and settlements by reported usage, as the kernel decides them.
 import { beforeEach, describe, expect, test } from 'vitest';
+import { priceHash } from '../../../src/lane/price-records.ts';
+import type { ModelName } from '../../../src/pricing/model-call.ts';
+import { buildPriceBook } from '../../../src/pricing/price-book.ts';
+import { type HashedUnitRow, hashUnitRow } from '../../../src/pricing/unit-row.ts';
 import { granted, KernelDriver, refused } from '../../support/kernel-driver.ts';
 import { callOf, testBook, testPricing, testRow, usageOf } from '../../support/test-prices.ts';
 
@@ -122,6 +126,104 @@ describe('an Extend by a model call', () => {
     const refusal = refused(driver.run(driver.make.extend(id, 0, { call: callOf('openai/gpt-99') })));
     expect(refusal.reason).toBe('PRICE_UNKNOWN');
     expect(driver.reservation(id).figures.heldMicros).toBe(3_500n);
+  });
+});
+
+describe('an Extend is priced with what the first call pinned', () => {
+  const extend = (id: string, call: ReturnType<typeof callOf>) => driver.run(driver.make.extend(id, 0, { call }));
+  const settle = (id: string, prompt: number, completion: number, served?: ModelName, keepOpen = false) =>
+    granted(driver.run(driver.make.settle(id, undefined, { usage: usageOf(prompt, completion, served), keepOpen })))
+      .reservation.figures;
+
+  test.each([
+    ['service_tier', {}, { serviceTier: 'priority' }],
+    ['service_tier', { serviceTier: 'priority' }, {}],
+    ['service_tier', { serviceTier: 'flex' }, { serviceTier: 'priority' }],
+    ['inference_geo', {}, { inferenceGeo: 'global' }],
+    ['inference_geo', { inferenceGeo: 'us' }, {}],
+    ['cache_ttl', {}, { cacheTtl: '1h' }],
+    ['cache_ttl', { cacheTtl: '1h' }, { cacheTtl: '5m' }],
+  ])('%s of another call is refused: %j, then %j', (field, first, then) => {
+    const name = 'anthropic/claude-sonnet-4';
+    const ofTier = field === 'service_tier' ? 'openai/gpt-4o' : name;
+    const { id, price, figures } = granted(reserve(callOf(ofTier, first))).reservation;
+    expect(refused(extend(id, callOf(ofTier, then)))).toMatchObject({
+      reason: 'INVALID_FIELD',
+      fields: [{ field: `model_call.${field}` }],
+    });
+    expect(driver.reservation(id)).toMatchObject({ figures, price });
+    expect(granted(extend(id, callOf(ofTier, first))).reservation.figures.heldMicros).toBe(2n * figures.heldMicros);
+  });
+
+  test.each(['priority', 'flex', undefined])('both of tier %s are settled for no more than is held', (serviceTier) => {
+    const call = callOf('openai/gpt-4o', { ...(serviceTier !== undefined && { serviceTier }) });
+    const { id } = granted(reserve(call)).reservation;
+    const { heldMicros } = granted(extend(id, call)).reservation.figures;
+    expect(settle(id, 2_000, 200).settledMicros).toBe(heldMicros);
+  });
+
+  test.each([
+    ['dearer', 9_000_000n],
+    ['cheaper', 1_000_000n],
+  ])('a model that is %s by then costs what it cost, in the hold as in the usage', (_, rate) => {
+    const { id } = granted(reserve()).reservation;
+    const changed = testBook([
+      testRow('openai/gpt-4o', { input: rate, output: rate }, { addedMs: 1, effectiveFromMs: 1 }),
+      testRow('openai/gpt-4o-mini', { input: rate, output: rate }, { addedMs: 1, effectiveFromMs: 1 }),
+    ]);
+    driver.pricing = testPricing(() => changed);
+    const { figures, price } = granted(extend(id, callOf('openai/gpt-4o'))).reservation;
+    expect(figures.heldMicros).toBe(7_000n);
+    expect(price?.pins.rowHashes).toHaveLength(1);
+    // What had no pins is priced by what counts.
+    const mini = granted(extend(id, callOf('openai/gpt-4o-mini'))).reservation.figures;
+    expect(mini.heldMicros).toBe(7_000n + (1_100n * rate) / 1_000_000n);
+    settle(id, 2_000, 200, { provider: 'openai', model: 'gpt-4o' }, true);
+    const end = settle(id, 1_000, 100, { provider: 'openai', model: 'gpt-4o-mini' });
+    expect(end).toMatchObject({ settledMicros: mini.heldMicros, overrunMicros: 0n });
+  });
+
+  test('also the unit is worth what it was worth', () => {
+    driver = new KernelDriver();
+    driver.run(driver.make.create('t', { limits: 100_000, unit: 'credits' }));
+    const unitRow = (usdMicros: bigint, effectiveFromMs: number): HashedUnitRow => {
+      const row = { unit: 'credits', effectiveFromMs, unitMicros: 1n, usdMicros, source: 'a test', addedBy: 'a test' };
+      return hashUnitRow({ ...row, addedMs: effectiveFromMs }, priceHash);
+    };
+    const { rows } = testBook();
+    const bookOf = (...unitRows: HashedUnitRow[]) => buildPriceBook({ rows, aliases: [], unitRows, retirements: [] });
+    driver.pricing = testPricing(() => bookOf(unitRow(1n, 0)));
+    const { id } = granted(reserve()).reservation;
+    driver.pricing = testPricing(() => bookOf(unitRow(1n, 0), unitRow(2n, 1)));
+    expect(granted(extend(id, callOf('openai/gpt-4o'))).reservation.figures.heldMicros).toBe(7_000n);
+    expect(settle(id, 2_000, 200).settledMicros).toBe(7_000n);
+  });
+
+  test('a name that stands for another model by then is refused, and the model itself is not', () => {
+    const { rows } = testBook();
+    const bookOf = (...models: string[]) => {
+      const aliases = models.map((model, addedMs) => ({
+        provider: 'openai',
+        alias: 'latest',
+        form: 'exact' as const,
+        model,
+        origin: 'operator' as const,
+        addedBy: 'a test',
+        addedMs,
+      }));
+      return buildPriceBook({ rows, aliases, unitRows: [], retirements: [] });
+    };
+    driver.pricing = testPricing(() => bookOf('gpt-4o-mini'));
+    const { id } = granted(reserve(callOf('openai/latest'))).reservation;
+    expect(granted(extend(id, callOf('openai/latest'))).reservation.figures.heldMicros).toBe(420n);
+    driver.pricing = testPricing(() => bookOf('gpt-4o-mini', 'gpt-4o'));
+    expect(refused(extend(id, callOf('openai/latest')))).toMatchObject({
+      reason: 'INVALID_FIELD',
+      fields: [{ field: 'model_call.candidates' }],
+    });
+    expect(granted(extend(id, callOf('openai/gpt-4o'))).reservation.figures.heldMicros).toBe(3_920n);
+    settle(id, 1_000, 100, { provider: 'openai', model: 'gpt-4o' }, true);
+    expect(settle(id, 2_000, 200, { provider: 'openai', model: 'latest' })).toMatchObject({ settledMicros: 3_920n });
   });
 });
 

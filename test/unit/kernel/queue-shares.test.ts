@@ -189,3 +189,16 @@ test('what a hold through two children with floors leaves to others is offered a
   grants('t/b', 20, { also: ['t/c'] });
   expect(driver.told()).toEqual({ [a]: 20 });
 });
+
+test('one that fitted only because of a hold through two children with floors leaves when that has gone', () => {
+  driver.run(driver.make.create('t', { limits: { rolling: rolling(10_000, 100) } }));
+  for (const path of ['t/b', 't/c']) driver.run(driver.make.create(path, { floor: 30 }));
+  driver.run(driver.make.create('t/a', { limits: 60 }));
+  driver.settle(granted(driver.run(driver.make.reserve('t/b', 30, { also: ['t/c'] }))).reservation.id, 30);
+  driver.hold('t/a', 1, { ttlMs: DAY_MS });
+  // t has 69 for it, and 40 of all that it has once its floors are not used.
+  const a = driver.wait('t/a', 60);
+  driver.advance(12_000);
+  driver.look();
+  expect(driver.told()).toEqual({ [a]: 'EXCEEDS_LIMIT' });
+});

@@ -104,6 +104,7 @@ describe('a standby', () => {
       epoch: 1,
       quarantinedTrees: [],
       queueDepth: 0,
+      waitingCount: 0,
     });
     await leader.stop();
     await standby.stop();

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Refusal } from '../../../src/kernel/refusal.ts';
 import type { PriceCatalogue } from '../../../src/lane/catalogue-import.ts';
+import { rowAddition } from '../../../src/lane/price-additions.ts';
 import type { PriceKeeper } from '../../../src/lane/price-keeper.ts';
 import { hashedRow } from '../../../src/lane/price-records.ts';
 import type { PriceSnapshot } from '../../../src/lane/prices.ts';
@@ -61,7 +62,7 @@ function snapshotOf(keeper: PriceKeeper): PriceSnapshot {
 
 const reasonOf = (value: unknown): string | undefined => (value as Partial<Refusal>).reason;
 const inputRate = (keeper: PriceKeeper) =>
-  keeper.book.priceSet('openai', 'gpt-4o', NOW_MS + DAY_MS)?.rows[0]?.rates.input;
+  snapshotOf(keeper).book.priceSet('openai', 'gpt-4o', NOW_MS + DAY_MS)?.rows[0]?.rates.input;
 
 async function led(store: MemoryStore, options: Parameters<typeof memoryPrices>[0] = {}): Promise<PriceKeeper> {
   store.database.lease = { ...store.database.lease, epoch: store.database.lease.epoch + 1 };
@@ -73,14 +74,13 @@ async function led(store: MemoryStore, options: Parameters<typeof memoryPrices>[
 describe('a lead', () => {
   it('has no epoch until the book is read', async () => {
     const store = createMemoryStore();
-    let changes = 0;
-    const keeper = memoryPrices({ store, onChange: () => (changes += 1) });
+    const keeper = memoryPrices({ store });
     expect(keeper.epoch).toBeUndefined();
     expect(reasonOf(keeper.read())).toBe('STORE_UNAVAILABLE');
+    expect(keeper.book).toMatchObject({ kind: 'unpriced', reason: 'STORE_UNAVAILABLE' });
     expect(keeper.status().loaded).toBe(false);
     await keeper.settled();
     expect(keeper.epoch).toBe(0);
-    expect(changes).toBe(1);
     expect(snapshotOf(keeper).book.rows).toEqual([]);
     keeper.lose();
     expect(keeper.epoch).toBeUndefined();
@@ -123,7 +123,7 @@ describe('a lead', () => {
     expect(keeper.epoch).toBe(0);
   });
 
-  it('decides nothing on a book that can not be read as it was written', async () => {
+  it('prices nothing by a book that can not be read as it was written, says so, and tries again', async () => {
     const store = createMemoryStore();
     const writer = await led(store);
     await add(writer);
@@ -132,9 +132,25 @@ describe('a lead', () => {
     ];
     store.database.prices.set(key, { ...record, body: record.body.replace('7000', '8000') });
     const errors: unknown[] = [];
-    const keeper = await led(store, { log: (_, __, fields) => void errors.push(fields?.['error']) });
+    const pausesMs: number[] = [];
+    let wake = (): void => undefined;
+    const keeper = await led(store, {
+      log: (level, _, fields) => void errors.push(`${level} ${String(fields?.['error'])}`),
+      sleep: (ms) => new Promise<void>((resolve) => (wake = resolve)).finally(() => pausesMs.push(ms)),
+    });
+    const what = /CorruptPriceError.*does not say what this program wrote/;
     expect(keeper.epoch).toBeUndefined();
-    expect(String(errors[0])).toMatch(/CorruptPriceError.*does not say what this program wrote/);
+    expect(errors).toEqual([expect.stringMatching(/^error .*does not say what this program wrote/)]);
+    expect(keeper.book).toMatchObject({ kind: 'unpriced', reason: 'PRICE_UNKNOWN', why: 'book_unreadable' });
+    expect(keeper.read()).toMatchObject({ reason: 'PRICE_UNKNOWN', unpriced: { why: 'book_unreadable' } });
+    expect(reasonOf(await add(keeper))).toBe('PRICE_UNKNOWN');
+    expect(keeper.status()).toMatchObject({ loaded: false, problem: expect.stringMatching(what) });
+    store.database.prices.set(key, record);
+    wake();
+    await new Promise((resolve) => setImmediate(resolve));
+    await keeper.settled();
+    expect(inputRate(keeper)).toBe(7_000n);
+    expect(keeper.status()).toMatchObject({ loaded: true, problem: undefined });
   });
 });
 
@@ -143,8 +159,8 @@ describe('the catalogue', () => {
     const store = createMemoryStore();
     const first = await led(store, { catalogue: catalogue('1.0.0', 2.5), nowMs: () => NOW_MS });
     expect(inputRate(first)).toBe(2_500_000n);
-    expect(first.book.priceSet('openai', 'gpt-4o', NOW_MS - 1)).toBeUndefined();
-    expect(first.book.resolve('openai', '4o')).toEqual({ provider: 'openai', model: 'gpt-4o' });
+    expect(snapshotOf(first).book.priceSet('openai', 'gpt-4o', NOW_MS - 1)).toBeUndefined();
+    expect(snapshotOf(first).book.resolve('openai', '4o')).toEqual({ provider: 'openai', model: 'gpt-4o' });
     expect(first.status()).toMatchObject({
       loaded: true,
       catalogue: { name: 'list', version: '1.0.0', importedMs: NOW_MS },
@@ -164,7 +180,7 @@ describe('the catalogue', () => {
     await led(store, { catalogue: catalogue('1.9.0', 2.5), nowMs: () => NOW_MS });
     const newer = await led(store, { catalogue: catalogue('1.10.0', 3), nowMs: () => NOW_MS + 5 });
     expect(inputRate(newer)).toBe(3_000_000n);
-    expect(newer.book.priceSet('openai', 'gpt-4o', NOW_MS + 4)?.rows[0]?.rates.input).toBe(2_500_000n);
+    expect(snapshotOf(newer).book.priceSet('openai', 'gpt-4o', NOW_MS + 4)?.rows[0]?.rates.input).toBe(2_500_000n);
     const before = await store.loadPrices();
     const older = await led(store, { catalogue: catalogue('1.9.0', 2.5), nowMs: () => NOW_MS + 9 });
     expect(await store.loadPrices()).toEqual(before);
@@ -214,7 +230,7 @@ describe('an addition', () => {
     // Also where there is nothing to add.
     expect(reasonOf(await keeper.change(() => ({ added: {}, answer: 1 })))).toBe('NOT_LEADER');
     expect(fenced).toEqual([1, 1]);
-    expect(keeper.book.rows).toEqual([]);
+    expect(snapshotOf(keeper).book.rows).toEqual([]);
   });
 
   it('whose answer was lost is read from the store, and a repeat finds it', async () => {
@@ -229,11 +245,34 @@ describe('an addition', () => {
     expect(reasonOf(await add(keeper))).toBe('STORE_UNAVAILABLE');
     store.addPrices = real;
     expect(keeper.epoch).toBeDefined();
-    expect(keeper.book.rows).toEqual([]);
+    expect(snapshotOf(keeper).book.rows).toEqual([]);
     wake();
     await new Promise((resolve) => setImmediate(resolve));
     await keeper.settled();
     expect(inputRate(keeper)).toBe(7_000n);
+    expect(await store.loadPrices()).toHaveLength(1);
+  });
+
+  it('whose answer was lost is found by its repeat at once, which adds no second record', async () => {
+    const store = createMemoryStore();
+    let nowMs = NOW_MS;
+    const keeper = await led(store, { nowMs: () => nowMs });
+    const ask = () =>
+      keeper.change((now, addedMs) =>
+        rowAddition(now, { ...operatorRow(7_000n), effectiveFromMs: addedMs, addedMs }, true),
+      );
+    const real = { addPrices: store.addPrices, loadPrices: store.loadPrices };
+    store.addPrices = async (epoch, records) => {
+      await real.addPrices(epoch, records);
+      throw new StoreUnavailableError('the answer was lost');
+    };
+    expect(reasonOf(await ask())).toBe('STORE_UNAVAILABLE');
+    store.addPrices = real.addPrices;
+    nowMs += 10;
+    store.loadPrices = () => Promise.reject(new StoreUnavailableError('still away'));
+    expect(reasonOf(await ask())).toBe('STORE_UNAVAILABLE');
+    store.loadPrices = real.loadPrices;
+    expect(await ask()).toMatchObject({ effectiveFromMs: NOW_MS });
     expect(await store.loadPrices()).toHaveLength(1);
   });
 
@@ -260,8 +299,9 @@ describe('refusals for want of a price', () => {
     const keeper = await led(createMemoryStore());
     for (const model of ['a', 'b', 'a']) keeper.noteRefusal(refusal(model));
     keeper.noteRefusal(refusal('c', 'BUDGET_EXHAUSTED'));
+    keeper.noteRefusal({ ...refusal(''), unpriced: { why: 'book_unreadable' } });
     const { unknownCount, unknown } = keeper.status();
-    expect(unknownCount).toBe(3);
+    expect(unknownCount).toBe(4);
     expect(unknown.map(({ budget, model, count }) => [budget, model, count])).toEqual([
       ['acme', 'a', 2],
       ['acme', 'b', 1],

@@ -2,120 +2,74 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Answer } from '../../../src/kernel/answer.ts';
 import type { Command } from '../../../src/kernel/command.ts';
-import type { Entry } from '../../../src/kernel/entry.ts';
-import { leaveQueueCommand } from '../../../src/lane/leave-queue-command.ts';
+import { overloaded } from '../../../src/lane/refusals.ts';
 import type { AppendResult } from '../../../src/store/port.ts';
 import { Commands } from '../../support/commands.ts';
 import { granted, refused } from '../../support/kernel-driver.ts';
-import { held, LaneWorld } from '../../support/lane-world.ts';
+import { held } from '../../support/lane-world.ts';
 import { settle } from '../../support/manual-time.ts';
+import { type Caller, WaitingWorld } from '../../support/waiting-world.ts';
 import { per } from '../../support/windows.ts';
 
-let world: LaneWorld;
-let keyCount = 0;
+let world: WaitingWorld;
 
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  world = await new LaneWorld().open();
+  world = new WaitingWorld();
+  await world.open();
 });
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
-class Caller {
-  readonly gone = new AbortController();
-  readonly command;
-  readonly answering: Promise<Answer>;
-  answer: Answer | undefined;
-
-  constructor(max: number, options: { readonly key?: string; readonly waitMs?: number; readonly ttlMs?: number } = {}) {
-    keyCount += 1;
-    this.command = world.make.reserve('t', max, { waitMs: 60_000, key: `k${keyCount}`, ...options });
-    this.answering = this.#ask();
-  }
-
-  async #ask(): Promise<Answer> {
-    this.answer = await world.lane.submit(this.command, this.gone.signal);
-    return this.answer;
-  }
-
-  again(): Promise<Answer> {
-    return world.lane.submit(world.make.again(this.command));
-  }
-}
-
-async function hold(max: number): Promise<string> {
-  return granted(await world.lane.submit(world.make.reserve('t', max))).reservation.id;
-}
-
-const release = (id: string) => world.lane.submit(world.make.release(id));
-
-async function waiting(max: number, options?: ConstructorParameters<typeof Caller>[1]): Promise<Caller> {
-  const caller = new Caller(max, options);
-  await settle();
-  expect(caller.answer).toBeUndefined();
-  return caller;
-}
-
-/** Lets the coordinator's clock, and the timers, run. */
-async function elapse(ms: number): Promise<void> {
-  world.nowMs += ms;
-  await vi.advanceTimersByTimeAsync(250);
-  await settle();
-}
-
-async function typesWritten(): Promise<Entry['type'][]> {
-  return (await world.memory.readEntries('t' as never, 1, 999)).map(({ type }) => type);
-}
-
 describe('a caller that waits', () => {
   test('is told of the grant once it is committed, and not before', async () => {
-    const id = await hold(100);
-    const caller = await waiting(50);
+    const id = await world.hold(100);
+    const caller = await world.wait(50);
     const append = held<AppendResult>();
     world.appendFates.push(append.fate);
-    const releasing = release(id);
+    const releasing = world.release(id);
     await settle();
     expect(caller.answer).toBeUndefined();
     append.letGo();
     await releasing;
     expect(granted(await caller.answering).reservation.figures.grantedMicros).toBe(50n);
-    expect(await typesWritten()).toEqual(['Granted', 'Enqueued', 'Released', 'Granted']);
+    expect(await world.typesWritten()).toEqual(['Granted', 'Enqueued', 'Released', 'Granted']);
     expect(world.lane.waitingCount).toBe(0);
   });
 
   test('is told when its time is over, though nothing else happens', async () => {
-    await hold(100);
-    const caller = await waiting(50, { waitMs: 5_000 });
-    await elapse(4_999);
+    await world.hold(100);
+    const caller = await world.wait(50, { waitMs: 5_000 });
+    await world.elapse(4_999);
     expect(caller.answer).toBeUndefined();
-    await elapse(1);
+    await world.elapse(1);
     expect(refused(caller.answer as Answer).reason).toBe('QUEUE_TIMEOUT');
   });
 
   test('is granted what a lease that lapsed gives back, though nothing else happens', async () => {
-    await hold(100);
-    const caller = await waiting(50, { waitMs: 600_000 });
-    await elapse(60_000);
+    await world.hold(100);
+    const caller = await world.wait(50, { waitMs: 600_000 });
+    await world.elapse(60_000);
     expect(granted(caller.answer as Answer).reservation.figures.grantedMicros).toBe(50n);
   });
 
   test('shares its place with a repeat, and both are told', async () => {
-    const id = await hold(100);
-    const caller = await waiting(50);
+    const id = await world.hold(100);
+    const caller = await world.wait(50);
     const again = caller.again();
     await settle();
-    expect(await typesWritten()).toEqual(['Granted', 'Enqueued']);
-    await release(id);
+    expect(await world.typesWritten()).toEqual(['Granted', 'Enqueued']);
+    await world.release(id);
     const answers = [granted(await caller.answering), granted(await again)];
     expect(answers[0]?.reservation.id).toBe(answers[1]?.reservation.id);
   });
 
   test('many of one batch are granted in that batch', async () => {
-    const id = await hold(100);
-    const callers = [await waiting(30), await waiting(30), await waiting(30)];
-    await Promise.all([release(id), ...callers.map(({ answering }) => answering)]);
+    const id = await world.hold(100);
+    const callers = [await world.wait(30), await world.wait(30), await world.wait(30)];
+    await Promise.all([world.release(id), ...callers.map(({ answering }) => answering)]);
     expect(callers.map(({ answer }) => granted(answer as Answer).reservation.figures.state)).toEqual([
       'ACTIVE',
       'ACTIVE',
@@ -127,24 +81,24 @@ describe('a caller that waits', () => {
 
 describe('a caller that goes', () => {
   test('leaves the queue at once, and who was behind it comes next', async () => {
-    const id = await hold(60);
-    const big = await waiting(100);
-    const small = await waiting(40);
+    const id = await world.hold(60);
+    const big = await world.wait(100);
+    const small = await world.wait(40);
     big.gone.abort();
     await settle();
     expect(granted(small.answer as Answer).reservation.figures.grantedMicros).toBe(40n);
-    await release(id);
-    expect(await typesWritten()).toEqual(['Granted', 'Enqueued', 'Enqueued', 'LeftQueue', 'Granted', 'Released']);
+    await world.release(id);
+    expect(await world.typesWritten()).toEqual(['Granted', 'Enqueued', 'Enqueued', 'LeftQueue', 'Granted', 'Released']);
   });
 
   test('does not take the place of another that shares it', async () => {
-    const id = await hold(100);
-    const caller = await waiting(50);
+    const id = await world.hold(100);
+    const caller = await world.wait(50);
     const again = caller.again();
     await settle();
     caller.gone.abort();
     await settle();
-    await release(id);
+    await world.release(id);
     expect(granted(await again).reservation.figures.grantedMicros).toBe(50n);
   });
 
@@ -153,53 +107,63 @@ describe('a caller that goes', () => {
     world.appendFates.push(append.fate);
     const first = world.lane.submit(world.make.reserve('t', 1));
     await settle();
-    const caller = new Caller(50);
+    const caller = world.call(50);
     caller.gone.abort();
     append.letGo();
     await first;
     expect(refused(await caller.answering).reason).toBe('QUEUE_TIMEOUT');
-    expect(await typesWritten()).toEqual(['Granted']);
+    expect(await world.typesWritten()).toEqual(['Granted']);
   });
 
   test('while its grant is committed has it taken back', async () => {
-    const id = await hold(100);
-    const caller = await waiting(50);
+    const id = await world.hold(100);
+    const caller = await world.wait(50);
     const append = held<AppendResult>();
     world.appendFates.push(append.fate);
-    const releasing = release(id);
+    const releasing = world.release(id);
     await settle();
     caller.gone.abort();
     append.letGo();
     await releasing;
     await settle();
-    expect(await typesWritten()).toEqual(['Granted', 'Enqueued', 'Released', 'Granted', 'Released']);
+    expect(await world.typesWritten()).toEqual(['Granted', 'Enqueued', 'Released', 'Granted', 'Released']);
     expect(refused(await caller.again()).reason).toBe('RESERVATION_RELEASED');
   });
 
   test('while it is granted at once has that taken back too', async () => {
     const append = held<AppendResult>();
     world.appendFates.push(append.fate);
-    const caller = new Caller(50);
+    const caller = world.call(50);
     await settle();
     caller.gone.abort();
     append.letGo();
     await caller.answering;
     await settle();
-    expect(await typesWritten()).toEqual(['Granted', 'Released']);
+    expect(await world.typesWritten()).toEqual(['Granted', 'Released']);
   });
 
   test('whose grant has left memory by then has it taken back all the same', async () => {
-    const id = await hold(50);
+    const append = held<AppendResult>();
+    world.appendFates.push(append.fate);
+    const caller = world.call(50);
+    await settle();
+    const release = vi.spyOn(world.lane, 'submit').mockResolvedValueOnce(overloaded('a test'));
+    caller.gone.abort();
+    append.letGo();
+    const { id } = granted(await caller.answering).reservation;
+    await settle();
+    release.mockRestore();
     await world.project();
     world.lane.cache.peek('t' as never)?.state.evictReservation(id as never);
-    await world.lane.submit(leaveQueueCommand('t' as never, id as never));
-    expect(await typesWritten()).toEqual(['Granted', 'Released']);
+    await world.elapse(1_000);
+    await settle();
+    expect(await world.typesWritten()).toEqual(['Granted', 'Released']);
   });
 
   test('while the store is away leaves the queue when it is back', async () => {
-    await hold(60);
-    const gone = await waiting(100);
-    const behind = await waiting(40);
+    await world.hold(60);
+    const gone = await world.wait(100);
+    const behind = await world.wait(40);
     world.memory.faults.isDown = true;
     gone.gone.abort();
     await world.time.elapse(10_000);
@@ -208,8 +172,8 @@ describe('a caller that goes', () => {
     await world.time.elapse(200);
     const again = behind.again();
     await settle();
-    await elapse(1_000);
-    await elapse(1_000);
+    await world.elapse(1_000);
+    await world.elapse(1_000);
     expect(granted(await again).reservation.figures.grantedMicros).toBe(40n);
   });
 
@@ -223,7 +187,7 @@ describe('a caller that goes', () => {
       told.push(world.lane.submit(command as Command));
       await settle();
     }
-    await elapse(11_000);
+    await world.elapse(11_000);
     world.memory.faults.isDown = true;
     const failed = world.lane.submit(world.make.getBudget('t'));
     await world.time.elapse(10_000);
@@ -234,65 +198,65 @@ describe('a caller that goes', () => {
     await world.time.elapse(200);
     const again = world.lane.submit(elsewhere.again(small as Command));
     await settle();
-    await elapse(10_000);
+    await world.elapse(10_000);
     expect(granted(await again).reservation.figures.grantedMicros).toBe(40n);
   });
 
   test('while it is put into the queue leaves it', async () => {
-    await hold(100);
+    await world.hold(100);
     const append = held<AppendResult>();
     world.appendFates.push(append.fate);
-    const caller = new Caller(50);
+    const caller = world.call(50);
     await settle();
     caller.gone.abort();
     append.letGo();
     await settle();
-    expect(await typesWritten()).toEqual(['Granted', 'Enqueued', 'LeftQueue']);
+    expect(await world.typesWritten()).toEqual(['Granted', 'Enqueued', 'LeftQueue']);
     expect(world.lane.waitingCount).toBe(0);
   });
 });
 
 describe('an append that fails', () => {
   test('puts who was to wait into the queue once more', async () => {
-    const id = await hold(100);
+    const id = await world.hold(100);
     world.appendFates.push(() => Promise.resolve({ outcome: 'conflict' }));
-    const caller = await waiting(50);
-    expect(await typesWritten()).toEqual(['Granted', 'Enqueued']);
-    await release(id);
+    const caller = await world.wait(50);
+    expect(await world.typesWritten()).toEqual(['Granted', 'Enqueued']);
+    await world.release(id);
     expect(granted(await caller.answering).reservation.figures.grantedMicros).toBe(50n);
   });
 
   test('grants nobody, and they are offered again', async () => {
-    const id = await hold(100);
-    const callers = [await waiting(30), await waiting(80)];
+    const id = await world.hold(100);
+    const callers = [await world.wait(30), await world.wait(80)];
     world.appendFates.push(() => Promise.resolve({ outcome: 'conflict' }));
-    await release(id);
+    await world.release(id);
     await settle();
     expect(granted(callers[0]?.answer as Answer).reservation.figures.grantedMicros).toBe(30n);
     expect(callers[1]?.answer).toBeUndefined();
-    await release(granted(callers[0]?.answer as Answer).reservation.id);
+    await world.release(granted(callers[0]?.answer as Answer).reservation.id);
     expect(granted(await (callers[1] as Caller).answering).reservation.figures.grantedMicros).toBe(80n);
   });
 
   test('for a key that is known loses nobody who was to wait', async () => {
     const known = world.make.reserve('t', 0, { key: 'known' });
     await world.lane.submit(known);
-    const id = await hold(100);
-    const caller = await waiting(50);
+    const id = await world.hold(100);
+    const caller = await world.wait(50);
     await world.project();
     world.lane.cache.peek('t' as never)?.state.evictRemembered(0);
     const both = [world.lane.submit(world.make.again(known)), caller.again()];
     await settle();
-    await release(id);
+    await world.release(id);
     const [repeat, again] = (await Promise.all(both)).map(granted);
     expect(repeat).toMatchObject({ replayed: true });
     expect(again?.reservation.figures.grantedMicros).toBe(50n);
   });
 
   test('for want of the store has everybody told, and their places are kept', async () => {
-    await hold(60);
-    const big = await waiting(100);
-    const small = await waiting(40);
+    await world.hold(60);
+    const big = await world.wait(100);
+    const small = await world.wait(40);
     world.memory.faults.isDown = true;
     const failed = world.lane.submit(world.make.getBudget('t'));
     await world.time.elapse(10_000);
@@ -306,18 +270,18 @@ describe('an append that fails', () => {
     const again = small.again();
     await settle();
     // The other one, whom nobody asks for, keeps its place for a while.
-    await elapse(9_999);
-    expect(await typesWritten()).toEqual(['Granted', 'Enqueued', 'Enqueued']);
-    await elapse(1);
+    await world.elapse(9_999);
+    expect(await world.typesWritten()).toEqual(['Granted', 'Enqueued', 'Enqueued']);
+    await world.elapse(1);
     expect(granted(await again).reservation.figures.grantedMicros).toBe(40n);
   });
 });
 
 describe('a leader that is none any more', () => {
   test('tells everybody, and the next one finds their places', async () => {
-    const id = await hold(100);
-    const first = await waiting(70);
-    const second = await waiting(50);
+    const id = await world.hold(100);
+    const first = await world.wait(70);
+    const second = await world.wait(50);
     const { epoch } = world;
     world.memory.database.lease = { ...world.memory.database.lease, epoch: 7 };
     expect(refused(await world.lane.submit(world.make.getBudget('t'))).reason).toBe('NOT_LEADER');
@@ -326,22 +290,22 @@ describe('a leader that is none any more', () => {
     world.epoch = 7;
     const answers = [second.again(), first.again()];
     await settle();
-    await release(id);
+    await world.release(id);
     expect(granted(await (answers[1] as Promise<Answer>)).reservation.figures.grantedMicros).toBe(70n);
-    expect(await typesWritten()).toEqual(['Granted', 'Enqueued', 'Enqueued', 'Released', 'Granted']);
+    expect(await world.typesWritten()).toEqual(['Granted', 'Enqueued', 'Enqueued', 'Released', 'Granted']);
   });
 
   test('that stops tells everybody', async () => {
-    await hold(100);
-    const caller = await waiting(50);
+    await world.hold(100);
+    const caller = await world.wait(50);
     await world.lane.stop();
     expect(refused(caller.answer as Answer).reason).toBe('NOT_LEADER');
-    expect(await typesWritten()).toEqual(['Granted', 'Enqueued']);
+    expect(await world.typesWritten()).toEqual(['Granted', 'Enqueued']);
   });
 
   test('a tree out of service tells those who wait in it', async () => {
-    await hold(100);
-    const caller = await waiting(50);
+    await world.hold(100);
+    const caller = await world.wait(50);
     world.lane.quarantine('t' as never, 'a test', new Error('x'));
     await settle();
     expect(refused(caller.answer as Answer).reason).toBe('TREE_QUARANTINED');
@@ -349,16 +313,16 @@ describe('a leader that is none any more', () => {
 });
 
 test('a projected queue comes back from the store', async () => {
-  const id = await hold(100);
-  const caller = await waiting(50);
+  const id = await world.hold(100);
+  const caller = await world.wait(50);
   await world.project();
   world.lane.reset();
   await settle();
   expect(refused(caller.answer as Answer).reason).toBe('NOT_LEADER');
   const again = caller.again();
   await settle();
-  expect(await typesWritten()).toEqual(['Granted', 'Enqueued']);
-  await release(id);
+  expect(await world.typesWritten()).toEqual(['Granted', 'Enqueued']);
+  await world.release(id);
   expect(granted(await again).reservation.figures.grantedMicros).toBe(50n);
   await world.project();
   world.lane.reset();
@@ -368,7 +332,7 @@ test('a projected queue comes back from the store', async () => {
 test('one that waits leaves at once though a window of its budget was never used', async () => {
   const { make, lane } = world;
   await lane.submit(make.create('t/a', { limits: { hourly: per('hour', 100) } }));
-  await hold(100);
+  await world.hold(100);
   const command = make.reserve('t/a', 10, { waitMs: 600_000, key: 'hourly' });
   const answering = lane.submit(command);
   await settle();

@@ -148,3 +148,21 @@ it('counts what the lane turned away apart', () => {
   expect([...tally.turnedAwayCounts()]).toEqual([{ command: 'Reserve', reason: 'CAPACITY_HELD', count: 2 }]);
   expect([...tally.decisions()]).toEqual([]);
 });
+
+it('counts how waits for room ended', () => {
+  const leave = (reason: string) => ({ refusal: { reason } });
+  const entries = [
+    { type: 'Granted', enqueuedSeq: undefined },
+    { type: 'Granted', enqueuedSeq: 4 },
+    {
+      type: 'LeftQueue',
+      leaves: ['QUEUE_TIMEOUT', 'QUEUE_TIMEOUT', 'RESERVATION_RELEASED', 'BUDGET_CLOSED'].map(leave),
+    },
+  ];
+  expect([...tallyOf([], entries).waits()]).toEqual([
+    { outcome: 'granted', count: 1 },
+    { outcome: 'timeout', count: 2 },
+    { outcome: 'left', count: 1 },
+    { outcome: 'refused', count: 1 },
+  ]);
+});

@@ -24,6 +24,8 @@ interface Subject extends Above {
   /** Paths of the budgets of the file right below and anywhere below; none below a template. */
   readonly below: readonly BudgetPath[];
   readonly isTemplate: boolean;
+  /** Those of the file right below the same budget, in its order, with this one; none of a template. */
+  readonly siblings: readonly Above[];
 }
 
 /** A field, as the contract names it, and what is odd about it. */
@@ -38,6 +40,8 @@ const RULES: readonly Rule[] = [
   twiceInWindow,
   tinyAmounts,
   keptTooMuch,
+  floorsTooMuch,
+  sharesNothing,
   toleranceWithoutSoft,
   largestNeverBinds,
   shapeAgainstFile,
@@ -68,6 +72,9 @@ export function lintBudgets(
       unit: unitOf(treeOf(budget.path)),
       below: budgets.map(({ path }) => path).filter((path) => path.startsWith(`${budget.path}/`)),
       isTemplate: false,
+      siblings: budgets
+        .filter(({ path }) => parentOf(path) === parentOf(budget.path))
+        .map(({ path, terms }) => ({ name: path, terms })),
     };
     return findingsOf(subject, '').map(([field, message]) => ({ at: positionOf(budget, field), message }));
   });
@@ -86,6 +93,7 @@ function findingsOf(subject: Subject, prefix: string): Finding[] {
     above: [subject, ...subject.above],
     below: [],
     isTemplate: true,
+    siblings: [],
   };
   return [...own, ...findingsOf(inner, `${prefix}child_template.`)];
 }
@@ -134,6 +142,7 @@ const TINY_MICROS = 1_000n;
 function tinyAmounts({ terms, unit }: Subject): Finding[] {
   const amounts: readonly (readonly [string, bigint | undefined])[] = [
     ...terms.limits.map(({ amountMicros }, index) => [`limits[${index}]`, amountMicros] as const),
+    ['floor_micros', terms.floorMicros],
     ['shape.max_reservation_micros', terms.shape.maxReservationMicros],
     ['enforcement.tolerance_micros', terms.enforcement.toleranceMicros],
     ...terms.enforcement.kept.map(({ micros }, index) => [`enforcement.kept[${index}]`, micros] as const),
@@ -156,6 +165,41 @@ function keptTooMuch({ terms, unit }: Subject): Finding[] {
       const all = `${formatAmount(sum, unit)} kept of the ${formatAmount(amountMicros, unit)} of limit ${name}`;
       return ['enforcement.kept', `${all}: nothing is left for the least urgent work`];
     });
+}
+
+// The service refuses the floor that brings the sum past an amount: it is the one that stands last in the file.
+function floorsTooMuch({ name, terms, siblings, above, unit }: Subject): Finding[] {
+  const [parent] = above;
+  if (parent === undefined || terms.floorMicros === 0n) return [];
+  const before = siblings.slice(
+    0,
+    siblings.findIndex((each) => each.name === name),
+  );
+  const sum = before.reduce((total, each) => total + each.terms.floorMicros, terms.floorMicros);
+  const passed = parent.terms.limits.find(({ amountMicros }) => sum > amountMicros);
+  if (passed === undefined) return [];
+  const floors = before.some((each) => each.terms.floorMicros > 0n)
+    ? `with the floors before it ${formatAmount(sum, unit)}`
+    : formatAmount(sum, unit);
+  const limit = `the ${formatAmount(passed.amountMicros, unit)} of limit ${passed.name} of ${parent.name}`;
+  return [['floor_micros', `floor: ${floors}, more than ${limit}; the service refuses it`]];
+}
+
+function sharesNothing({ name, terms, isTemplate }: Subject): Finding[] {
+  if (isTemplate || name.includes('/')) return [];
+  const findings: Finding[] = [];
+  if (terms.floorMicros > 0n)
+    findings.push([
+      'floor_micros',
+      'floor: a root has nothing above that could be kept for it; the service refuses it',
+    ]);
+  if (terms.sharePercent !== undefined) {
+    findings.push([
+      'share_percent',
+      'share_percent: a root has nothing above that it could have a share of; the service refuses it',
+    ]);
+  }
+  return findings;
 }
 
 function toleranceWithoutSoft({ terms: { enforcement } }: Subject): Finding[] {

@@ -87,9 +87,18 @@ function readBudget(problems: FileProblems, path: BudgetPath, { at, value }: Loc
   checkUnit(own, 'unit', stated.unit, path);
   for (const { field, description } of own) {
     if (isWithin(field, reading.unread)) continue;
-    problems.add(positionOf({ at, positions: reading.positions }, field), `${field} ${description}`);
+    problems.add(positionOf({ at, positions: reading.positions }, field), `${nameInFile(field)} ${description}`);
   }
   return { path, at, positions: reading.positions, units: reading.units, ...normal };
+}
+
+// As it is written here: amounts have their unit beside them.
+function nameInFile(field: string): string {
+  return field
+    .replace(/_micros\b/g, '')
+    .replace('models.allowed_models.models', 'models.allowed')
+    .replace('models.allowed_models', 'models.allowed')
+    .replace('alert_at.percent', 'alert_at');
 }
 
 // What could not be read is stood in for by something that may be wrong once more.

@@ -239,7 +239,7 @@ function windowOfText(reading: Reading, node: Located): unknown {
 
 // As `--limit` takes it: a name has no "=", an amount no "/"; whatever follows is the window, with the "/" of its zone.
 function limitOfText(reading: Reading, node: Located): unknown {
-  if (node.kind === 'scalar' && typeof node.value === 'bigint') return { amountMicros: readAmount(reading, node) };
+  if (node.kind === 'scalar' && typeof node.value !== 'string') return { amountMicros: readAmount(reading, node) };
   const typed = readText(reading, node);
   if (typed === undefined) return {};
   const equals = typed.indexOf('=');

@@ -15,6 +15,7 @@ import {
   type UnitPrice,
 } from '../../../gen/budgetd/v1/price_pb.ts';
 import { formatMicros } from '../amount.ts';
+import { unknownText } from '../diagnose.ts';
 import { durationToMs, formatDurationMs } from '../duration.ts';
 import { drawFacts, type Fact } from '../facts.ts';
 import { formatInstant } from '../instant.ts';
@@ -172,10 +173,7 @@ export function drawCatalogue(
       ['other names', `${status?.aliasCount ?? 0n}`],
       ['units', `${status?.unitPriceCount ?? 0n}`],
       ['unknown', `${status?.unknownPriceCount ?? 0n} refused since its start`],
-      ...unknownPrices.map(({ budget, model, unit, count }): Fact => {
-        const what = model === undefined ? unit : `${model.provider}/${model.model}`;
-        return ['', `${what} for ${budget}, ${count} times`];
-      }),
+      ...unknownPrices.map((each): Fact => ['', unknownText(each)]),
       ...counts.map(({ reason, count }, at): Fact => [at === 0 ? 'left out' : '', `${count} ${reason}`]),
     ],
     terminal,

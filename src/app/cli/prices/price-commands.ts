@@ -180,7 +180,9 @@ function addAdd(prices: Command, context: CommandContext): void {
   withExample(
     command,
     'prices add openai/gpt-4o --input 2.25 --output 9 --cache-read 1.125 --source "contract 4711"',
+    'prices add google/gemini-2.5-pro --input 1.25 --output 10 --source "price list of 2026-12"',
     'prices add google/gemini-2.5-pro --above 200000 --input 2.5 --output 15 --source "price list of 2026-12"',
+    'prices add deepseek/deepseek-chat --input 0.27 --output 1.1 --source "price list of 2026-12"',
     'prices add deepseek/deepseek-chat --band 16:30..00:30 --input 0.135 --output 0.55 --source "night rate"',
     'prices add local/llama --free --source "our own machines"',
   );

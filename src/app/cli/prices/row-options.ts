@@ -63,12 +63,16 @@ export function addRowOptions(command: Command): Command {
   }
   return command
     .addOption(
-      new Option('--above <tokens>', 'for requests with more input tokens than this; default: all').argParser(
-        parseCount,
-      ),
+      new Option(
+        '--above <tokens>',
+        'for requests with more input tokens than this, beside a row for all; default: all',
+      ).argParser(parseCount),
     )
     .addOption(
-      new Option('--band <hh:mm..hh:mm>', 'for this time of day alone, in UTC; default: always').argParser(parseBand),
+      new Option(
+        '--band <hh:mm..hh:mm>',
+        'for this time of day alone, in UTC, beside a row without a band; default: always',
+      ).argParser(parseBand),
     )
     .addOption(new Option('--from <time>', 'when it begins to count (default: now)').argParser(parseInstant))
     .addOption(new Option('--until <time>', 'when it ends (default: when another one begins)').argParser(parseInstant))

@@ -301,7 +301,8 @@ export type RawUsage = Message<"budgetd.v1.RawUsage"> & {
 
   /**
    * Required: JSON text as the provider sent it: the usage object, a response that holds one, or {"events": [...]} with the
-   * events of a stream, of which the last cumulative report counts. 1 byte to 64 KiB, nested at most 32 deep.
+   * events of a stream, of which the last cumulative report counts. 1 byte to 64 KiB. Of a name that an object has twice, the
+   * last counts, as JSON is read everywhere.
    *
    * @generated from field: string json = 2;
    */
@@ -316,7 +317,7 @@ export const RawUsageSchema: GenMessage<RawUsage> = /*@__PURE__*/
   messageDesc(file_budgetd_v1_model_call, 5);
 
 /**
- * What a call used, every token in exactly one count. Each is 0 to 2^53-1; not all of them may be 0.
+ * What a call used, every token in exactly one count. Each is 0 to 2^53-1; not all counts of tokens may be 0.
  *
  * @generated from message budgetd.v1.UsageCounts
  */

@@ -574,7 +574,9 @@ export type ExtendRequest = Message<"budgetd.v1.ExtendRequest"> & {
   minMicros?: bigint | undefined;
 
   /**
-   * Instead of add_micros: one more model call, as in ReserveRequest. Usage of either call is then priced by the rows of both.
+   * Instead of add_micros: one more model call, as in ReserveRequest. Usage of either call is then priced by the rows of both; what
+   * the reservation has pins of is priced by these. Where it was reserved for a call: INVALID_FIELD unless service_tier,
+   * inference_geo and cache_ttl are as in that one, and for an alias that stood for another model then.
    *
    * @generated from field: budgetd.v1.ModelCall model_call = 5;
    */
@@ -1474,8 +1476,11 @@ export const OutcomeSchema: GenEnum<Outcome> = /*@__PURE__*/
  * rate_requested of the rate that is exceeded; bound ("max_lease", "max_renewals", "max_active", "max_children", "max_depth", "queue_length"),
  * bound_max and bound_observed of a count or of a length in milliseconds: which one it is, the most that is allowed, and what
  * was asked for or is there; of PRICE_UNKNOWN and MODEL_NOT_ALLOWED provider and model of the first candidate that it is about,
- * more (how many more of them there are), why; of PRICE_UNKNOWN for want of a row of the tree's unit unit and why; of USAGE_INVALID
- * why and the field of the report), a money refusal also QuotaFailure naming the failing limits (subject "<budget>:<limit>"), tightest
+ * more (how many more of them there are), why; why of PRICE_UNKNOWN is "no_row" (nobody has said what the model costs),
+ * "no_base_tier" (rows above a size only), "no_row_outside_bands" (rows of a time of day only), "bands_overlap" (two rows of one time
+ * of day), "no_output_rate", "no_audio_rate", "no_search_fee" (its row lists none, and the call may need it), "service_tier" (what the
+ * tier, or the place of inference, costs is not known), and of a report "unknown_price" (no pinned row prices what was used);
+ * of PRICE_UNKNOWN for want of a row of the tree's unit the unit alone; of USAGE_INVALID why and the field of the report), a money refusal also QuotaFailure naming the failing limits (subject "<budget>:<limit>"), tightest
  * first, and RetryInfo only where waiting can help. A money refusal names ancestors with their amounts, also to a caller
  * who may not read them. Texts of requests are UTF-8 without control characters; lengths are in bytes.
  *

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file budgetd/v1/server_info.proto.
  */
 export const file_budgetd_v1_server_info: GenFile = /*@__PURE__*/
-  fileDesc("ChxidWRnZXRkL3YxL3NlcnZlcl9pbmZvLnByb3RvEgpidWRnZXRkLnYxIhYKFEdldFNlcnZlckluZm9SZXF1ZXN0Iv8CChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIOCgZsZWFkZXIYAiABKAgSFgoObGVhZGVyX2FkZHJlc3MYAyABKAkSFAoMbGVhZGVyX2Vwb2NoGAQgASgDEjEKDnByb2plY3Rpb25fbGFnGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhgKEGRhdGFiYXNlX3ZlcnNpb24YBiABKAkSFQoNZGF0YWJhc2Vfa2luZBgHIAEoCRIWCg5zY2hlbWFfdmVyc2lvbhgIIAEoBRIYChB1bmNhcHBlZF9idWRnZXRzGAkgAygJEhMKC3F1ZXVlX2RlcHRoGAogASgDEigKBHRpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKEXF1YXJhbnRpbmVkX3RyZWVzGAwgAygJEicKBnByaWNlcxgNIAEoCzIXLmJ1ZGdldGQudjEuUHJpY2VTdGF0dXMyaQoRU2VydmVySW5mb1NlcnZpY2USVAoNR2V0U2VydmVySW5mbxIgLmJ1ZGdldGQudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaIS5idWRnZXRkLnYxLkdldFNlcnZlckluZm9SZXNwb25zZWIGcHJvdG8z", [file_budgetd_v1_price, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("ChxidWRnZXRkL3YxL3NlcnZlcl9pbmZvLnByb3RvEgpidWRnZXRkLnYxIhYKFEdldFNlcnZlckluZm9SZXF1ZXN0IpYDChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIOCgZsZWFkZXIYAiABKAgSFgoObGVhZGVyX2FkZHJlc3MYAyABKAkSFAoMbGVhZGVyX2Vwb2NoGAQgASgDEjEKDnByb2plY3Rpb25fbGFnGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhgKEGRhdGFiYXNlX3ZlcnNpb24YBiABKAkSFQoNZGF0YWJhc2Vfa2luZBgHIAEoCRIWCg5zY2hlbWFfdmVyc2lvbhgIIAEoBRIYChB1bmNhcHBlZF9idWRnZXRzGAkgAygJEhMKC3F1ZXVlX2RlcHRoGAogASgDEigKBHRpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKEXF1YXJhbnRpbmVkX3RyZWVzGAwgAygJEicKBnByaWNlcxgNIAEoCzIXLmJ1ZGdldGQudjEuUHJpY2VTdGF0dXMSFQoNd2FpdGluZ19jb3VudBgOIAEoAzJpChFTZXJ2ZXJJbmZvU2VydmljZRJUCg1HZXRTZXJ2ZXJJbmZvEiAuYnVkZ2V0ZC52MS5HZXRTZXJ2ZXJJbmZvUmVxdWVzdBohLmJ1ZGdldGQudjEuR2V0U2VydmVySW5mb1Jlc3BvbnNlYgZwcm90bzM", [file_budgetd_v1_price, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Request of GetServerInfo.
@@ -103,7 +103,7 @@ export type GetServerInfoResponse = Message<"budgetd.v1.GetServerInfoResponse"> 
   uncappedBudgets: string[];
 
   /**
-   * Commands waiting in the writer's queue.
+   * Commands that this replica has let in and not yet decided. Requests that wait for room are not among them: see waiting_count.
    *
    * @generated from field: int64 queue_depth = 10;
    */
@@ -129,6 +129,13 @@ export type GetServerInfoResponse = Message<"budgetd.v1.GetServerInfoResponse"> 
    * @generated from field: budgetd.v1.PriceStatus prices = 13;
    */
   prices?: PriceStatus | undefined;
+
+  /**
+   * Callers whose Reserve with max_wait waits for room here, over all trees; 0 on a standby. GetQueue names them budget by budget.
+   *
+   * @generated from field: int64 waiting_count = 14;
+   */
+  waitingCount: bigint;
 };
 
 /**

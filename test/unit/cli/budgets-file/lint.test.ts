@@ -83,6 +83,30 @@ describe('lint', () => {
       'a: { limits: [5 USD], shape: { close_after: 1h } }',
       'f:2:34: a: closes by itself, for good; the file can not bring it back. It is meant for templates',
     ],
+    [
+      'a: { limits: [5 USD], budgets: { b: { floor: 3 USD }, c: { floor: 3 USD } } }',
+      'f:2:62: a/c: floor: with the floors before it 6 USD, more than the 5 USD of limit lifetime of a; the service refuses it',
+    ],
+    [
+      'a: { limits: [5 USD], budgets: { b: { floor: 6 USD } } }',
+      'f:2:41: a/b: floor: 6 USD, more than the 5 USD of limit lifetime of a; the service refuses it',
+    ],
+    [
+      'a: { limits: [5 USD], child_template: { floor: 6 USD } }',
+      'f:2:43: template of a: floor: 6 USD, more than the 5 USD of limit lifetime of a; the service refuses it',
+    ],
+    [
+      'a: { limits: [5 USD], floor: 1 USD }',
+      'f:2:25: a: floor: a root has nothing above that could be kept for it; the service refuses it',
+    ],
+    [
+      'a: { limits: [5 USD], share_percent: 40 }',
+      'f:2:25: a: share_percent: a root has nothing above that it could have a share of; the service refuses it',
+    ],
+    [
+      'a: { limits: [5 USD], budgets: { b: { floor: 2 } } }',
+      'f:2:41: a/b: 0.000002 USD: a whole number without a unit is micro-units',
+    ],
   ])('warns of %s', (fields, expected) => {
     expect(lint(fields)).toEqual([expected]);
   });
@@ -94,6 +118,7 @@ describe('lint', () => {
     'a: { limits: [5 USD], enforcement: { mode: soft, tolerance: 1 USD, kept: { critical: 4 USD } } }',
     'a: { limits: [5 USD], shape: { max_reservation: 5 USD, max_children: 2, max_depth: 2 }, budgets: { b: , c: , b/d: } }',
     'a: { limits: [5 USD], child_template: { limits: [5 USD], shape: { close_after: 1h } } }',
+    'a: { limits: [5 USD], budgets: { b: { floor: 3 USD, share_percent: 40 }, c: { floor: 2 USD } } }',
     // Nobody knows what stands above.
     'a/b: { kind: run }',
   ])('is silent about %s', (fields) => {

@@ -173,7 +173,7 @@ describe('what is wrong in a file', () => {
     [inBudget('limits: [{ amount: 5, windw: day }]'), 'f:3:27: unknown key windw; there are: name, amount, window'],
     [inBudget('limits: [{ window: day }]'), 'f:3:14: a limit has an amount'],
     [inBudget('limits: 5'), 'f:3:13: must be a list'],
-    [inBudget('limits:\n- 1.5'), /^f:4:7: must be text/],
+    [inBudget('limits:\n- 1.5'), /^f:4:7: is not an amount: write "2.5 USD"/],
     [inBudget('limits: [{ amount: 1.5 }]'), /^f:3:24: is not an amount: write "2.5 USD"/],
     [inBudget('limits: [{ amount: 1e3 }]'), /^f:3:24: is not an amount/],
     [inBudget('limits: [{ amount: "2.5" }]'), /^f:3:24: "2.5" has no unit: write "2.5 USD"/],
@@ -207,9 +207,9 @@ describe('what is wrong in a file', () => {
     [inBudget('enforcement: { kept: { background: 1u } }'), /^f:3:28: enforcement.kept\[0\].priority/],
     [
       inBudget('models: { allowed: [gpt-4o] }'),
-      'f:3:25: models.allowed_models.models[0] must be a provider id, a slash and a model id',
+      'f:3:25: models.allowed[0] must be a provider id, a slash and a model id',
     ],
-    [inBudget('alert_at: [100, 50]'), 'f:3:21: alert_at.percent[1] must be above the one before it'],
+    [inBudget('alert_at: [100, 50]'), 'f:3:21: alert_at[1] must be above the one before it'],
     [
       inBudget('child_template: { limits: [1 USD/day@X] }'),
       /^f:3:32: child_template.limits\[0\].window.calendar.time_zone/,

@@ -1,0 +1,31 @@
+// What a tree's part of a batch is decided with: the settings of the lane, the time, and who waits in this tree.
+import type { ReservationId } from '../kernel/names.ts';
+import type { BatchContext } from './batch.ts';
+import type { CachedTree } from './cached-tree.ts';
+import type { LaneDeps } from './lane-deps.ts';
+import type { WaitingRoom } from './waiting-room.ts';
+
+/** See the head of this file. `nowMs`: the coordinator's time; a tree's own does not go back behind its journal. */
+export function batchContext(
+  { graceMs, commit, calendar, implausibleFactor, pricing, queue, gap }: LaneDeps,
+  room: WaitingRoom,
+  { treeId, state, untaken }: CachedTree,
+  nowMs: number,
+): BatchContext {
+  return {
+    nowMs: Math.max(nowMs, state.position.atMs),
+    graceMs,
+    commit,
+    calendar,
+    implausibleFactor,
+    pricing,
+    queue: {
+      ...queue,
+      isAttached: (id: ReservationId) => room.isAttached(treeId, id),
+      isUntaken: (id: ReservationId) => untaken.has(id),
+    },
+    isKept: (id: ReservationId) => room.isKept(treeId, id),
+    openSinceMs: room.openSinceMs,
+    gap: gap?.(),
+  };
+}

@@ -1,0 +1,106 @@
+// Model calls that wait: their price stays, what budgets let through does not, and a cheaper call is offered as soon as it fits.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { apply } from '../../../src/kernel/apply.ts';
+import type { Entry } from '../../../src/kernel/entry.ts';
+import { TreeState } from '../../../src/kernel/tree-state.ts';
+import { decodeEntries, encodeEntries } from '../../../src/store/entry-codec.ts';
+import { refused } from '../../support/kernel-driver.ts';
+import { QueueDriver } from '../../support/queue-driver.ts';
+import { callOf, testBook, testPricing, testRow } from '../../support/test-prices.ts';
+import { rolling } from '../../support/windows.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const GPT = callOf('openai/gpt-4o');
+const GPT_MICROS = 3_500;
+const MINI_MICROS = 210;
+
+let driver: QueueDriver;
+
+beforeEach(() => {
+  driver = new QueueDriver();
+});
+
+function waits(options: object = {}): string {
+  const command = driver.make.reserve('t', 0, { waitMs: 2 * HOUR_MS, key: 'k', call: GPT, ...options });
+  const answer = driver.run(command);
+  if (answer.kind !== 'queued') throw new Error(answer.kind);
+  return answer.id;
+}
+
+describe('an alternative of one that waits', () => {
+  // 500 go out of the window after half an hour, which the cheaper one can do with; the rest after an hour.
+  beforeEach(() => {
+    const limits = { hour: rolling(HOUR_MS, 4_000) };
+    driver.run(driver.make.create('t', { limits, enforcement: { onExhaustion: 'degrade' } }));
+    driver.settle(driver.hold('t', 500), 500);
+    driver.advance(30 * MINUTE_MS);
+    driver.settle(driver.hold('t', 3_500), 3_500);
+  });
+
+  function minutesUntilTold(): readonly [number, ReturnType<QueueDriver['told']>] {
+    for (let minute = 0; minute <= 120; minute += 1) {
+      if (driver.state.queue?.isDue(driver.nowMs) === true) driver.look();
+      const told = driver.told();
+      if (Object.keys(told).length > 0) return [minute, told];
+      driver.advance(MINUTE_MS);
+    }
+    throw new Error('nobody was told');
+  }
+
+  it('that is a call is granted as soon as it fits, as one by amount is', () => {
+    const call = { label: 'mini', maxMicros: 0n, call: callOf('openai/gpt-4o-mini') };
+    const unpriced = { label: 'unknown', maxMicros: 0n, call: callOf('openai/gpt-99') };
+    const id = waits({ alternatives: [unpriced, call] });
+    expect(minutesUntilTold()).toStrictEqual([31, { [id]: MINI_MICROS }]);
+    expect(driver.state.reservation(id as never)?.alternative).toBe('mini');
+  });
+
+  it('that is dearer does not wake anybody', () => {
+    const id = waits({ alternatives: [{ label: 'dear', maxMicros: 0n, call: callOf('anthropic/claude-sonnet-4') }] });
+    expect(minutesUntilTold()).toStrictEqual([61, { [id]: GPT_MICROS }]);
+  });
+});
+
+describe('rules on models', () => {
+  let hold: string;
+
+  beforeEach(() => {
+    driver.run(driver.make.create('t', { limits: GPT_MICROS }));
+    hold = driver.hold('t', GPT_MICROS);
+  });
+
+  it.each([
+    ['no model', { allowed: [] }],
+    ['another model', { allowed: ['openai/gpt-4o-mini'] }],
+    ['a cheaper tier', { maxTier: 'flex' }],
+  ] as const)('that allow %s since send one that waits away', (_, models) => {
+    const id = waits();
+    driver.run(driver.make.update('t', { models }));
+    driver.run(driver.make.release(hold));
+    expect(driver.told()).toStrictEqual({ [id]: 'MODEL_NOT_ALLOWED' });
+    expect(refused(driver.run(driver.make.reserve('t', 0, { call: GPT }))).reason).toBe('MODEL_NOT_ALLOWED');
+  });
+
+  it('that let it through leave it its place and the price that it came with', () => {
+    const id = waits();
+    driver.pricing = dearer();
+    driver.run(driver.make.update('t', { models: { allowed: ['openai/gpt-4o'] } }));
+    expect(driver.told()).toStrictEqual({});
+    driver.run(driver.make.release(hold));
+    expect(driver.told()).toStrictEqual({ [id]: GPT_MICROS });
+  });
+
+  it('hold after the tree was read back from its journal', () => {
+    waits();
+    const text = encodeEntries(driver.journal);
+    const read = new TreeState(driver.state.treeId, { seq: 0, atMs: 0, budgetCount: 0 });
+    for (const entry of decodeEntries(text, () => undefined)) apply(read, entry as Entry);
+    expect([...(read.queue?.waiting() ?? [])].map(({ queued }) => queued.call)).toStrictEqual([GPT]);
+  });
+});
+
+function dearer() {
+  const row = testRow('openai/gpt-4o', { input: 25_000_000n, output: 100_000_000n }, { addedMs: 1 });
+  return testPricing(() => testBook([row]));
+}
