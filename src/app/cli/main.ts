@@ -5,6 +5,15 @@ import type * as Repair from '../repair.ts';
 import { runCommandLine } from './program.ts';
 import { createTerminal } from './terminal.ts';
 
+/** As if by SIGPIPE (128 + 13), which Node ignores: what shells take for a reader that had enough. */
+const READER_GONE = 141;
+
+// `budgetctl watch | head`: nobody reads what comes next.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(READER_GONE);
+});
+
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   terminal: createTerminal(process.stdout, process.stderr, process.env),
   environment: process.env,
