@@ -50,11 +50,14 @@ export function decideLeaveQueue(state: TreeState, command: LeaveQueue, context:
   if (reservation === undefined) return answerOnly(reservationNotFound(state, command.id));
   const { figures } = reservation;
   const { isAttached, isUntaken } = context.queue;
-  if (isWaiting(reservation) && !isAttached(command.id)) {
+  const isWanted = isAttached(command.id);
+  if (isWaiting(reservation) && !isWanted) {
     return leave(state, command, reservation, 'nobody waits for it any more', context);
   }
   const isUntouched = figures.state === 'ACTIVE' && !figures.started && figures.settledMicros === 0n;
-  if (!isUntouched || !isUntaken(command.id)) return answerOnly(readReservation(state, reservation, context, false));
+  if (isWanted || !isUntouched || !isUntaken(command.id)) {
+    return answerOnly(readReservation(state, reservation, context, false));
+  }
   return decideRelease(state, { ...command, kind: 'Release', reason: 'nobody waited for the grant any more' }, context);
 }
 

@@ -9,7 +9,7 @@ import type { WaitingRoom } from './waiting-room.ts';
 export function batchContext(
   { graceMs, commit, calendar, implausibleFactor, pricing, queue, gap }: LaneDeps,
   room: WaitingRoom,
-  { treeId, state, untaken }: CachedTree,
+  { treeId, state }: CachedTree,
   nowMs: number,
 ): BatchContext {
   return {
@@ -22,9 +22,13 @@ export function batchContext(
     queue: {
       ...queue,
       isAttached: (id: ReservationId) => room.isAttached(treeId, id),
-      isUntaken: (id: ReservationId) => untaken.has(id),
+      isUntaken: (id: ReservationId) => room.untaken.has(treeId, id),
     },
     isKept: (id: ReservationId) => room.isKept(treeId, id),
+    untaken: {
+      add: (id, signal) => room.untaken.add(treeId, id, signal),
+      addRepeat: (id, signal) => room.untaken.addRepeat(treeId, id, signal),
+    },
     openSinceMs: room.openSinceMs,
     gap: gap?.(),
   };

@@ -95,6 +95,14 @@ export interface BatchContext extends DecideContext {
   readonly openSinceMs?: number | undefined;
   /** Whether the place of one for whom nobody waits is kept nonetheless. Default: nobody's. */
   readonly isKept?: ((id: ReservationId) => boolean) | undefined;
+  /** Told of grants whose callers may go before they have them. Default: nobody. */
+  readonly untaken?: NotesUntaken | undefined;
+}
+
+/** As UntakenGrants has it, of one tree. */
+export interface NotesUntaken {
+  add(id: ReservationId, signal?: AbortSignal): void;
+  addRepeat(id: ReservationId, signal: AbortSignal | undefined): void;
 }
 
 /** Decides `items` in order. Throws CorruptTreeError where the tree's records are at odds with what is decided on them. */
@@ -156,7 +164,7 @@ function offer(batch: Draft, context: BatchContext): void {
     const entries = decideQueue(tree.state, context, batch.heads);
     if (entries.length === 0) return;
     applyAll(tree, entries, batch.entries);
-    for (const entry of entries) if (entry.type === 'Granted') tree.untaken.add(entry.reservation.id);
+    for (const entry of entries) if (entry.type === 'Granted') context.untaken?.add(entry.reservation.id);
   }
 }
 
@@ -168,7 +176,7 @@ function letGo(batch: Draft, items: readonly Submitted[], context: BatchContext)
   const { tree } = batch;
   const { nowMs, queue, openSinceMs = nowMs, isKept } = context;
   tree.attachByMs ??= openSinceMs + ATTACH_MS;
-  if (nowMs < tree.attachByMs) return;
+  if (tree.isSwept || nowMs < tree.attachByMs) return;
   for (const waiting of [...(tree.state.queue?.waiting() ?? [])]) {
     const { id } = waiting;
     if (queue.isAttached(id) || isKept?.(id) === true || items.some((item) => isBack(item, waiting))) continue;
@@ -176,7 +184,7 @@ function letGo(batch: Draft, items: readonly Submitted[], context: BatchContext)
     const { entries } = decide(tree.state, leaveQueueCommand(tree.treeId, id), context);
     applyAll(tree, entries, batch.entries);
   }
-  tree.attachByMs = Number.POSITIVE_INFINITY;
+  tree.isSwept = true;
 }
 
 function isBack({ command, signal }: Submitted, { queued: { key } }: Waiting): boolean {
@@ -246,7 +254,7 @@ function decideOne(batch: Draft, item: Submitted, past: Past, context: BatchCont
   applyAll(tree, decideAlerts(tree.state, decision.entries, context), batch.entries);
   const { answer } = decision;
   if (answer.kind !== 'queued') {
-    if (answer.kind === 'reservation' && item.command.kind === 'Reserve') noteTaken(tree, item, answer);
+    if (answer.kind === 'reservation' && item.command.kind === 'Reserve') noteUntaken(item, answer, context);
     batch.answered.push({ item, answer });
     return;
   }
@@ -256,13 +264,13 @@ function decideOne(batch: Draft, item: Submitted, past: Past, context: BatchCont
 }
 
 // A repeat is handed what it repeats; a first caller may have gone by the time it is answered.
-function noteTaken(
-  { untaken }: CachedTree,
+function noteUntaken(
   { signal }: Submitted,
   { reservation, replayed, dryRun }: ReservationAnswer,
-) {
-  if (replayed) untaken.delete(reservation.id);
-  else if (signal !== undefined && !dryRun) untaken.add(reservation.id);
+  { untaken }: BatchContext,
+): void {
+  if (replayed) untaken?.addRepeat(reservation.id, signal);
+  else if (signal !== undefined && !dryRun) untaken?.add(reservation.id, signal);
 }
 
 // Decided on the tree's records: where they are at odds with it, nothing that they say can be believed.

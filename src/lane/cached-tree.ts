@@ -61,11 +61,8 @@ export class CachedTree {
    * somebody looks.
    */
   attachByMs: number | undefined;
-  /**
-   * Grants to callers that may have gone, as long as nobody was handed them. A tree that comes into memory has none: who knows of its
-   * grants is not known.
-   */
-  readonly untaken = new Set<ReservationId>();
+  /** Whether those who did not come back by then were let go. */
+  isSwept = false;
   /** Whether those who wait for something in it were compared with it. */
   isReviewed = false;
   #index = new TailIndex();
@@ -229,7 +226,8 @@ export class CachedTree {
   takeBack(): void {
     this.state.rollback();
     this.#tip = this.head;
-    for (const id of this.untaken) if (this.state.reservation(id)?.figures.state !== 'ACTIVE') this.untaken.delete(id);
+    // Whoever was let go in them waits once more.
+    this.isSwept = false;
   }
 
   /** Notes that the projection has come as far as `projectedSeq`. */
@@ -288,7 +286,6 @@ export class CachedTree {
   }
 
   #noteEnded(id: ReservationId): void {
-    this.untaken.delete(id);
     const reservation = this.state.reservation(id);
     const weight = reservation === undefined ? 1 : reservationWeight(reservation);
     this.#ended.push([id, weight]);

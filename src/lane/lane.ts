@@ -158,9 +158,9 @@ export class Lane {
   /** Refuses everything new and resolves when what was let in is answered. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#room.refuseAll(refusals.stopping());
+    this.#room.sendAway(refusals.stopping());
     if (this.#state === 'running' || this.depth > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
-    this.#room.refuseAll(refusals.stopping());
+    this.#room.sendAway(refusals.stopping());
     this.#appender.stop();
   }
 
@@ -173,7 +173,7 @@ export class Lane {
   reset(): void {
     this.cache.reset();
     this.#quarantines.clear();
-    this.#room.refuseAll(refusals.notLeader(this.#deps.leaderAddress()));
+    this.#room.reset(refusals.notLeader(this.#deps.leaderAddress()));
   }
 
   #refusalAtTheDoor(command: Command): Refusal | undefined {

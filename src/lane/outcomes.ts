@@ -100,7 +100,7 @@ export class Outcomes {
     for (const { tree, entries, answered, deferred } of live) {
       for (const { item, answer } of answered) {
         item.resolve(answer);
-        if (item.signal !== undefined) room.answered(tree, item, answer);
+        room.answered(tree, item, answer);
       }
       room.committed(tree, entries);
       putBack(tree.treeId, deferred);
@@ -128,7 +128,10 @@ export class Outcomes {
     const { deps, takeAll, room, cache } = this.#parts;
     deps.log('error', 'the store does not answer', { error });
     this.#refuse([...live.flatMap(itemsOf), ...takeAll()], refusals.storeUnavailable());
-    room.refuseAll(refusals.storeUnavailable());
+    room.sendAway(refusals.storeUnavailable());
+    for (const { tree, answered } of live) {
+      for (const { item, answer } of answered) room.unanswered(tree, item, answer);
+    }
     cache.detachAll();
   }
 

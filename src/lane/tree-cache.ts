@@ -143,7 +143,10 @@ export class TreeCache {
 
   /** Takes note that nobody is there any more who waits: everybody has to come back for their places. */
   detachAll(): void {
-    for (const tree of this.#trees.values()) tree.attachByMs = undefined;
+    for (const tree of this.#trees.values()) {
+      tree.attachByMs = undefined;
+      tree.isSwept = false;
+    }
   }
 
   /** Forgets a tree whose state is not known for certain any more. */

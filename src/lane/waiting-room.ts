@@ -15,6 +15,7 @@ import { leaveQueueCommand } from './leave-queue-command.ts';
 import { keptMs } from './place-kept.ts';
 import { callerGone, waitLost } from './refusals.ts';
 import { refuseAll } from './refuse-all.ts';
+import { UntakenGrants } from './untaken-grants.ts';
 
 /** How long a clock that does not run by itself may be ahead of what was done about it. */
 const LOOK_MS = 250;
@@ -38,8 +39,12 @@ export class WaitingRoom {
   readonly #trees = new Map<TreeId, Map<ReservationId, Caller[]>>();
   /** When each tree has to be looked at. */
   readonly #dues = new Map<TreeId, number>();
-  /** Those who are to leave, and when: their places are kept until then, or they could not be taken out yet. */
+  /**
+   * Those who are to leave, and when: their places are kept until then, or they could not be taken out yet. Without end while they are
+   * being taken out.
+   */
   readonly #leaving = new Map<TreeId, Map<ReservationId, number>>();
+  readonly untaken = new UntakenGrants();
   /** Since when commands are decided. */
   #openSinceMs: number | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -108,15 +113,33 @@ export class WaitingRoom {
   /** A batch of a tree is final: tells callers what became of their requests, and takes note of when to look again. */
   committed(tree: CachedTree, entries: readonly Entry[]): void {
     for (const entry of entries) this.#tell(tree, entry);
+    if (!tree.state.isTentative) this.#sift(tree);
     this.#note(tree);
   }
 
-  /** A Reserve that might have waited was answered at once: a grant for nobody is taken back. */
-  answered(tree: CachedTree, { signal }: Submitted, answer: Answer): void {
-    if (answer.kind !== 'reservation' || answer.replayed || answer.dryRun) return;
+  /** A Reserve that might have waited was answered at once: a grant for nobody is taken back, and so is a place that nobody else has. */
+  answered({ treeId, state }: CachedTree, { command, signal }: Submitted, answer: Answer): void {
+    if (signal === undefined) return;
+    if (answer.kind !== 'reservation') {
+      // It had joined one that has gone since, in a batch that was taken back.
+      const id = signal.aborted && command.key !== undefined ? state.queue?.byKey(command.key.digest)?.id : undefined;
+      if (id !== undefined && !this.isAttached(treeId, id) && !this.isKept(treeId, id)) {
+        this.#giveUp(treeId, id, keptMs(signal));
+      }
+      return;
+    }
+    if (answer.dryRun) return;
     const { id } = answer.reservation;
-    if (signal?.aborted === true) this.#giveUp(tree.treeId, id, keptMs(signal));
-    else tree.untaken.delete(id);
+    if (!signal.aborted) this.untaken.delete(treeId, id);
+    else if (this.untaken.has(treeId, id)) this.#giveUp(treeId, id, keptMs(signal));
+  }
+
+  /** As answered, where nobody knows whether it was committed: whoever is there was told so. */
+  unanswered({ treeId }: CachedTree, { signal }: Submitted, answer: Answer): void {
+    if (signal === undefined || answer.kind !== 'reservation' || answer.dryRun) return;
+    const { id } = answer.reservation;
+    if (!signal.aborted) this.untaken.delete(treeId, id);
+    else if (this.untaken.has(treeId, id)) this.#giveUp(treeId, id, Math.max(LOOK_AGAIN_MS, keptMs(signal)));
   }
 
   /** A tree was forgotten, and what becomes of those who wait in it may be in its journal already: it is looked at. */
@@ -132,6 +155,7 @@ export class WaitingRoom {
   /** A tree has come into memory, and nothing was decided on it yet: whoever waits for what does not wait in it is told. */
   review(tree: CachedTree): void {
     tree.isReviewed = true;
+    this.#sift(tree);
     const { treeId, state, tail } = tree;
     const callers = this.#trees.get(treeId);
     if (callers === undefined) return;
@@ -148,21 +172,41 @@ export class WaitingRoom {
   }
 
   /** Refuses everybody who waits. Their places are kept for those who ask again. */
-  refuseAll(refusal: Refusal): void {
-    for (const treeId of [...this.#trees.keys()]) this.refuseTree(treeId, refusal);
+  sendAway(refusal: Refusal): void {
+    const leaving = [...this.#leaving];
+    this.#refuseCallers(refusal);
+    // Others who are not back in time are let go together, from when they can come back. Of a grant only its caller was known.
+    for (const [treeId, ids] of leaving) {
+      for (const [id, atMs] of ids) if (this.untaken.has(treeId, id)) this.#leaveAt(treeId, id, atMs);
+    }
+  }
+
+  /** As sendAway, where this process stops or begins to lead: another may have handed out any grant since, or will. */
+  reset(refusal: Refusal): void {
+    this.#refuseCallers(refusal);
+    this.untaken.clear();
+  }
+
+  #refuseCallers(refusal: Refusal): void {
+    for (const treeId of [...this.#trees.keys()]) this.#refuseIn(treeId, refusal);
     this.#dues.clear();
-    // Whoever is not back in time is let go with the others, from when they can come back.
     this.#leaving.clear();
     this.#openSinceMs = undefined;
   }
 
-  /** Refuses everybody who waits in a tree. */
+  /** Refuses everybody who waits in a tree, which is out of service. */
   refuseTree(treeId: TreeId, refusal: Refusal): void {
+    this.#refuseIn(treeId, refusal);
+    this.untaken.deleteTree(treeId);
+  }
+
+  #refuseIn(treeId: TreeId, refusal: Refusal): void {
     this.#dues.delete(treeId);
     this.#leaving.delete(treeId);
     const tree = this.#trees.get(treeId);
     this.#trees.delete(treeId);
-    for (const callers of tree?.values() ?? []) {
+    for (const [id, callers] of tree ?? []) {
+      this.untaken.delete(treeId, id);
       for (const { stopListening } of callers) stopListening();
       this.#count -= callers.length;
       refuseAll(
@@ -185,7 +229,7 @@ export class WaitingRoom {
     }
   }
 
-  #resolve({ treeId, untaken }: CachedTree, id: ReservationId, answer: Answer): void {
+  #resolve({ treeId }: CachedTree, id: ReservationId, answer: Answer): void {
     const tree = this.#trees.get(treeId);
     const callers = tree?.get(id) ?? [];
     tree?.delete(id);
@@ -196,7 +240,7 @@ export class WaitingRoom {
       item.resolve(answer);
     }
     const isGrant = answer.kind === 'reservation';
-    if (callers.length > 0) untaken.delete(id);
+    if (callers.length > 0) this.untaken.delete(treeId, id);
     // Decided while somebody waited, who has gone since, or was sent away and may be back for it.
     else if (isGrant && !this.isKept(treeId, id)) this.#takeOut(treeId, id);
     if (callers.length > 0 || !isGrant) this.#stay(treeId, id);
@@ -217,7 +261,7 @@ export class WaitingRoom {
   #leaveAt(treeId: TreeId, id: ReservationId, atMs: number): void {
     const leaving = this.#leaving.get(treeId) ?? new Map<ReservationId, number>();
     this.#leaving.set(treeId, leaving.set(id, atMs));
-    this.#lookAt(treeId, atMs);
+    if (atMs < Number.POSITIVE_INFINITY) this.#lookAt(treeId, atMs);
   }
 
   #stay(treeId: TreeId, id: ReservationId): void {
@@ -226,17 +270,29 @@ export class WaitingRoom {
     if (leaving?.size === 0) this.#leaving.delete(treeId);
   }
 
+  // Sought until it is known what became of it. Its caller may have come back meanwhile, and be sent away once more.
   #takeOut(treeId: TreeId, id: ReservationId): void {
-    this.#stay(treeId, id);
-    this.#do(leaveQueueCommand(treeId, id), () => this.#leaveAt(treeId, id, this.#deps.clock.nowMs() + LOOK_AGAIN_MS));
+    this.#leaveAt(treeId, id, Number.POSITIVE_INFINITY);
+    const isToStay = (): boolean => Number.isFinite(this.#leaving.get(treeId)?.get(id));
+    const again = (): void => this.#leaveAt(treeId, id, this.#deps.clock.nowMs() + LOOK_AGAIN_MS);
+    this.#do(
+      leaveQueueCommand(treeId, id),
+      () => isToStay() || again(),
+      () => isToStay() || this.#stay(treeId, id),
+    );
   }
 
-  #note({ treeId, state, attachByMs }: CachedTree): void {
+  #sift(tree: CachedTree): void {
+    this.untaken.sift(tree, (id) => this.isKept(tree.treeId, id));
+  }
+
+  #note({ treeId, state, attachByMs, isSwept }: CachedTree): void {
     const { queue } = state;
     const nowMs = this.#deps.clock.nowMs();
     let dueMs = this.#leavingDueMs(treeId);
     if (queue !== undefined) {
-      dueMs = queue.isDue(nowMs) ? nowMs : Math.min(dueMs, state.queueDueMs, attachByMs ?? nowMs);
+      const sweepMs = isSwept ? Number.POSITIVE_INFINITY : (attachByMs ?? nowMs);
+      dueMs = queue.isDue(nowMs) ? nowMs : Math.min(dueMs, state.queueDueMs, sweepMs);
     }
     this.#dues.delete(treeId);
     if (dueMs < Number.POSITIVE_INFINITY) this.#lookAt(treeId, dueMs);
@@ -297,10 +353,11 @@ export class WaitingRoom {
 
   // Nobody waits for the answer. Where it was refused for the moment, or failed, it is tried again; where another leads by then,
   // that one lets go of those for whom nobody comes back.
-  #do(command: Command, refused: () => void): void {
+  #do(command: Command, refused: () => void, done?: () => void): void {
     this.#submit(command).then(
       (answer) => {
         if (answer.kind === 'refusal' && PASSING.has(answer.reason)) refused();
+        else done?.();
       },
       (error: unknown) => {
         this.#deps.log('error', 'a queue could not be looked at', { treeId: command.treeId, error });
