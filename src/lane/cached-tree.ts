@@ -2,20 +2,19 @@
 // has not caught up with yet. Whatever is not loaded is asked for by `missing`, in the words of the store's port. What can be
 // loaded again is counted here, for whoever bounds memory, and forgotten on command.
 import { apply } from '../kernel/apply.ts';
-import type { Account } from '../kernel/budget.ts';
-import type { Command, Renew } from '../kernel/command.ts';
+import type { Command } from '../kernel/command.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { invariant } from '../kernel/invariant.ts';
-import { type BudgetPath, parentOf, type ReservationId, type TreeId } from '../kernel/names.ts';
-import { reservationOf } from '../kernel/replay.ts';
-import type { Reservation, ReservationFigures } from '../kernel/reservation.ts';
+import type { BudgetPath, ReservationId, TreeId } from '../kernel/names.ts';
+import type { ReservationFigures } from '../kernel/reservation.ts';
 import { TreeState } from '../kernel/tree-state.ts';
 import { reservationWeight } from '../kernel/weight.ts';
 import type { Head, Loaded } from '../store/port.ts';
 import { AbsentNames } from './absent-names.ts';
 import { bringForward } from './bring-forward.ts';
-import { type Missing, mergeMissing, pathsOf, reservationsOf } from './missing.ts';
-import { hasAll, missingPeriods } from './missing-periods.ts';
+import { KnownRecords } from './known-records.ts';
+import type { Missing } from './missing.ts';
+import { hasAll } from './missing-periods.ts';
 import { TailIndex } from './tail-index.ts';
 
 /** Weight of the ended reservations kept in memory a tree: a repeat or a second settlement usually comes at once or never. */
@@ -67,6 +66,7 @@ export class CachedTree {
   isReviewed = false;
   #index = new TailIndex();
   readonly #absent = new AbsentNames();
+  readonly #known = new KnownRecords(this, this.#absent);
   /** Paths that those who wait name, which may exist though they are not in memory: nothing can be decided before they are asked for. */
   readonly #unasked = new Set<BudgetPath>();
   /** In the order in which they ended or came; one may be here twice. */
@@ -105,7 +105,7 @@ export class CachedTree {
     this.#noteUnasked(asked);
     // Before anything is forgotten: what was asked for and is there must not be taken for absent. Of a tree that does not
     // exist nothing has to be noted: no name is in it.
-    if (asked !== undefined && !this.#isEmpty()) this.noteAbsent(asked);
+    if (asked !== undefined && this.head.seq > 0) this.noteAbsent(asked);
     this.letGo();
   }
 
@@ -122,41 +122,12 @@ export class CachedTree {
     if (nowMs > this.leasesThroughMs) return { paths: [...this.#unasked], reservationIds: [], leases: true };
     if (this.#unasked.size > 0) return { paths: [...this.#unasked], reservationIds: [], leases: false };
     const due = this.state.due(nowMs, DUE_COUNT_MAX).filter((reservation) => !hasAll(this.state, reservation));
-    return due.length === 0 ? undefined : this.#missingOf(due);
+    return due.length === 0 ? undefined : this.#known.missingOf(due);
   }
 
   /** What must be loaded before `command` can be decided; undefined where nothing is. */
   missingFor(command: Command): Missing | undefined {
-    // The usual case makes nothing: each command of a busy tree comes by here.
-    if (this.#hasAllOf(command)) return undefined;
-    const has =
-      command.kind === 'Reserve' ? (path: BudgetPath) => this.#hasWay(path) : (path: BudgetPath) => this.#hasPath(path);
-    const paths = pathsOf(command).filter((path) => !has(path));
-    const reservationIds: ReservationId[] = [];
-    const incomplete: Reservation[] = [];
-    for (const id of [...reservationsOf(command), this.#repeatedBy(command)]) {
-      if (id === undefined || this.#hasReservation(id)) continue;
-      const reservation = this.state.reservation(id);
-      if (reservation === undefined) reservationIds.push(id);
-      else incomplete.push(reservation);
-    }
-    return mergeMissing([{ paths, reservationIds, leases: false }, this.#missingOf(incomplete)]);
-  }
-
-  // Of reservations that are in memory: budgets that they charge, and counters of those budgets.
-  #missingOf(reservations: readonly Reservation[]): Missing {
-    const paths = new Set<BudgetPath>();
-    const periods: Account[] = [];
-    for (const reservation of reservations) {
-      const { accounts, budget, also } = reservation;
-      const hasBudgets = accounts.every(({ budgetNo }) => this.state.budget(budgetNo) !== undefined);
-      if (!hasBudgets) for (const path of [budget, ...also]) paths.add(path);
-      // Those of budgets that come now are asked for with them.
-      const unknown = accounts.filter(({ budgetNo }) => this.state.budget(budgetNo) === undefined);
-      periods.push(...missingPeriods(this.state, reservation), ...unknown.filter(({ windowNo }) => windowNo !== 0));
-    }
-    const missing = { paths: [...paths], reservationIds: [], leases: false };
-    return periods.length === 0 ? missing : { ...missing, periods };
+    return this.#known.missingFor(command);
   }
 
   /**
@@ -301,75 +272,6 @@ export class CachedTree {
       count += 1;
     }
     this.#ended.splice(0, count);
-  }
-
-  #hasAllOf(command: Command): boolean {
-    if (command.kind === 'Reserve') {
-      if (!this.#hasWay(command.budget)) return false;
-      for (const path of command.also) if (!this.#hasWay(path)) return false;
-    } else if ('budget' in command && !this.#hasPath(command.budget)) return false;
-    switch (command.kind) {
-      case 'CreateBudget': {
-        const parent = parentOf(command.budget);
-        if (parent !== undefined && !this.#hasPath(parent)) return false;
-        break;
-      }
-      case 'Renew':
-        if (!this.#hasLeasesOf(command)) return false;
-        break;
-      case 'ApplyBudgets':
-        if (!pathsOf(command).every((path) => this.#hasPath(path))) return false;
-        break;
-      case 'Extend':
-      case 'Settle':
-      case 'Release':
-      case 'LeaveQueue':
-      case 'GetReservation':
-        if (!this.#hasReservation(command.id)) return false;
-        break;
-      default:
-    }
-    const repeated = this.#repeatedBy(command);
-    return repeated === undefined || this.#hasReservation(repeated);
-  }
-
-  #hasLeasesOf({ renewals }: Renew): boolean {
-    for (const { id } of renewals) if (!this.#hasReservation(id)) return false;
-    return true;
-  }
-
-  // The reservation that a repeat is answered with.
-  #repeatedBy({ key }: Command): ReservationId | undefined {
-    const remembered = key === undefined ? undefined : this.state.remembered(key.digest);
-    return remembered === undefined ? undefined : reservationOf(remembered);
-  }
-
-  #hasPath(path: BudgetPath): boolean {
-    return this.state.budgetAt(path) !== undefined || this.#absent.hasPath(path) || this.#isEmpty();
-  }
-
-  // A budget that does not exist is made from the template of one above it: the nearest that exists is needed, and with a
-  // budget those above it are always in memory.
-  #hasWay(path: BudgetPath): boolean {
-    let at: BudgetPath | undefined = path;
-    for (; at !== undefined; at = parentOf(at)) {
-      if (this.state.budgetAt(at) !== undefined) return true;
-      if (!this.#absent.hasPath(at)) return this.#isEmpty();
-    }
-    return true;
-  }
-
-  // With all that it charges: one that came with the tail may charge budgets that nobody has asked for yet, and budgets are
-  // forgotten before reservations.
-  #hasReservation(id: ReservationId): boolean {
-    const reservation = this.state.reservation(id);
-    if (reservation === undefined) return this.#absent.hasId(id) || this.#isEmpty();
-    return hasAll(this.state, reservation);
-  }
-
-  // Nothing was ever written: whatever is not in memory is not there.
-  #isEmpty(): boolean {
-    return this.head.seq === 0;
   }
 
   // What has ended may leave memory, and what has begun is not absent any more.

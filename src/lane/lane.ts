@@ -1,21 +1,18 @@
 // The single writer. Takes commands in fair order, decides a batch on cached state, appends it as one transaction, and only
 // then answers. While one append is in flight, arrivals gather into the next batch; a full one is decided ahead (pipeline.ts).
 // How much may wait is bounded here, wherever it waits: in the queue, for records, or for a search. What the end of an append
-// means is in outcomes.ts. Longer than other files: these are the ways in which one set of waiting commands can move on.
+// means is in outcomes.ts, what loads and searches bring in taker.ts.
 import type { Answer } from '../kernel/answer.ts';
 import type { Command } from '../kernel/command.ts';
-import type { Entry } from '../kernel/entry.ts';
 import type { TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
-import { StoreTimeoutError, StoreUnavailableError } from '../store/port.ts';
 import { Appender } from './appender.ts';
 import { CorruptTreeError, decideTree, type Submitted, type TreeBatch } from './batch.ts';
 import { batchContext } from './batch-context.ts';
 import { FairQueue } from './fair-queue.ts';
 import { groupByTree } from './group-by-tree.ts';
-import { isCorrupt } from './is-corrupt.ts';
 import { isSheddable } from './is-sheddable.ts';
-import { KeySearch, type SearchArrival } from './key-search.ts';
+import { KeySearch } from './key-search.ts';
 import type { LaneDeps } from './lane-deps.ts';
 import { type LaneObserver, NO_LANE_OBSERVER } from './lane-observer.ts';
 import { splitLate } from './late-commands.ts';
@@ -27,6 +24,7 @@ import * as refusals from './refusals.ts';
 import { refuseAll } from './refuse-all.ts';
 import { type Failure, rejectAll } from './reject-all.ts';
 import { shedFor } from './shed-for.ts';
+import { Taker } from './taker.ts';
 import { TreeCache } from './tree-cache.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
@@ -64,6 +62,7 @@ export class Lane {
   readonly #appender: Appender;
   readonly #pipeline: Pipeline;
   readonly #room: WaitingRoom;
+  readonly #taker: Taker;
   readonly #observer: LaneObserver;
   readonly #batchCountMax: number;
   #sharedUntilMs = Number.NEGATIVE_INFINITY;
@@ -86,6 +85,16 @@ export class Lane {
     this.#batchCountMax = deps.batchCountMax ?? BATCH_COUNT_MAX;
     this.#room = new WaitingRoom(deps, (command) => this.submit(command));
     const putBack = (treeId: TreeId, items: readonly Submitted[]): void => this.#putBack(treeId, items);
+    this.#taker = new Taker({
+      log: deps.log,
+      observer: this.#observer,
+      cache: this.cache,
+      searches: this.#searches,
+      quarantines: this.#quarantines,
+      appender: this.#appender,
+      room: this.#room,
+      putBack,
+    });
     const outcomes = new Outcomes({
       deps,
       observer: this.#observer,
@@ -176,6 +185,11 @@ export class Lane {
     this.#room.reset(refusals.notLeader(this.#deps.leaderAddress()));
   }
 
+  /** Puts a tree out of service, and writes that down: its records do not agree. */
+  quarantine(treeId: TreeId, why: string, error: unknown): void {
+    this.#taker.quarantine(treeId, why, error);
+  }
+
   #refusalAtTheDoor(command: Command): Refusal | undefined {
     if (this.#stopping) return refusals.stopping();
     if (this.#deps.epoch() === undefined) return refusals.notLeader(this.#deps.leaderAddress());
@@ -228,7 +242,7 @@ export class Lane {
 
   async #run(): Promise<void> {
     for (;;) {
-      this.#takeArrivals();
+      this.#taker.take();
       this.cache.trim();
       const items = this.#nextBatch();
       if (items.length === 0) break;
@@ -312,7 +326,7 @@ export class Lane {
         batches.push(batch);
         this.cache.loadLeasesAhead(treeId, context.nowMs);
       } catch (error) {
-        if (error instanceof CorruptTreeError) this.#refuseCorrupt(treeId, own, error);
+        if (error instanceof CorruptTreeError) this.#taker.refuseCorrupt(treeId, own, error);
         else {
           this.cache.drop(treeId);
           failures.push({ treeId, items: own, error });
@@ -338,70 +352,10 @@ export class Lane {
     if (unsearched.length > 0) this.#searches.search(tree, unsearched);
   }
 
-  #refuseCorrupt(treeId: TreeId, items: readonly Submitted[], error: Error): void {
-    this.quarantine(treeId, error.message, error);
-    refuseAll(this.#observer, items, refusals.treeQuarantined(treeId, error.message));
-  }
-
-  /** Puts a tree out of service, and writes that down: its records do not agree. */
-  quarantine(treeId: TreeId, why: string, error: unknown): void {
-    this.cache.drop(treeId);
-    this.#room.refuseTree(treeId, refusals.treeQuarantined(treeId, why));
-    this.#quarantines.add(treeId, why, error);
-  }
-
-  #takeArrivals(): void {
-    const failures: Failure[] = [];
-    const { ready, failed, quarantined } = this.cache.takeArrivals();
-    for (const { treeId, items } of ready) this.#putBack(treeId, items);
-    for (const failure of failed) this.#readFailed(failure, failures);
-    for (const { treeId, items, why } of quarantined) {
-      this.#quarantines.note(treeId, why);
-      this.#room.refuseTree(treeId, refusals.treeQuarantined(treeId, why));
-      refuseAll(this.#observer, items, refusals.treeQuarantined(treeId, why));
-    }
-    for (const arrival of this.#searches.takeArrivals()) {
-      const { tree, items, outcome } = arrival;
-      if ('error' in outcome) this.#readFailed({ treeId: tree.treeId, items, error: outcome.error }, failures);
-      else this.#searched(arrival, outcome.found);
-    }
-    rejectAll(this.#deps.log, failures);
-  }
-
-  #searched({ tree, items }: SearchArrival, entries: readonly Entry[]): void {
-    // Otherwise the tree was forgotten meanwhile, and others may have written to it since: the commands are judged afresh.
-    if (this.cache.get(tree.treeId) === tree) {
-      const found = new Set<string>();
-      for (const entry of entries) {
-        if (entry.key === undefined) continue;
-        tree.state.remember(entry.key.digest, entry);
-        found.add(entry.key.digest);
-      }
-      tree.state.commit();
-      for (const item of items) if (!found.has(item.command.key?.digest ?? '')) item.searchedFor = tree;
-    }
-    this.#putBack(tree.treeId, items);
-  }
-
   #putBack(treeId: TreeId, items: readonly Submitted[]): void {
     const company = items.some(({ alone }) => alone) ? items.filter(({ alone }) => !alone) : items;
     if (company !== items) this.#alone.push(...items.filter(({ alone }) => alone));
     this.#queue.putBack(treeId, company);
-  }
-
-  // Only where the store itself is gone is it everybody's: a read that took too long is felt by those who waited for it.
-  #readFailed(failure: Failure, failures: Failure[]): void {
-    const { treeId, items, error } = failure;
-    if (error instanceof StoreUnavailableError) {
-      if (!(error instanceof StoreTimeoutError)) this.#appender.readFailed();
-      refuseAll(this.#observer, items, refusals.storeUnavailable());
-      return;
-    }
-    if (isCorrupt(error)) this.#refuseCorrupt(treeId, items, error);
-    else {
-      this.cache.drop(treeId);
-      failures.push(failure);
-    }
   }
 
   #takeAll(): Submitted[] {
