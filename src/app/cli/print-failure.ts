@@ -20,6 +20,12 @@ const COST_AND_GRANT = /^([0-9]+) is more than ([0-9]+) times the ([0-9]+) that 
 // How it writes rates and lengths of time.
 const RATE = /\(([0-9]+) ([a-z_]+) in ([0-9]+) ms, at most ([0-9]+) at once\)/;
 const LEASE_LENGTHS = /may run for ([0-9]+) ms, not for ([0-9]+)$/;
+// How it writes the ranges of rates and fees, which are in USD, of a time of day, and of any other amount.
+const RATE_RANGE = /^must be 0 or ([0-9]+) to ([0-9]+) micros per million tokens$/;
+const FEE_RANGE = /^must be 0 to ([0-9]+) micros$/;
+const TIME_OF_DAY_RANGE = 'each 0 to 86399999 ms';
+const MICROS_FIELD = /micros$/;
+const MICROS_RANGE = /^must be ([0-9]+) to ([0-9]+)$/;
 // How it writes the rule of the names in a path.
 const SEGMENT_RULE = 'each segment must match [A-Za-z0-9_-][A-Za-z0-9._-]{0,62}';
 // Fields of a budget are options of `create`; `budget.budget` is its argument.
@@ -40,7 +46,7 @@ export function printFailure(error: CallError, terminal: Terminal): void {
     );
   }
   for (const { field, description } of failure.fields)
-    fact('field', `${field.replace(MESSAGE_PREFIX, '')}: ${inWords(description)}`);
+    fact('field', `${field.replace(MESSAGE_PREFIX, '')}: ${inWords(description, field)}`);
   for (const advice of adviceOf(error)) lines.push(`  ${terminal.paint('heading', '→')} ${printable(advice)}`);
   terminal.err(lines.join('\n'));
 }
@@ -126,6 +132,20 @@ function inUnits(description: string, unit: string): string {
   return `${formatMicros(BigInt(available))} of ${formatAmount(BigInt(amount), unit)} available`;
 }
 
-function inWords(description: string): string {
-  return description.replace(SEGMENT_RULE, 'a name has 1 to 63 characters: letters, digits, . _ - (no dot first)');
+function inWords(description: string, field: string): string {
+  const usd = (micros: string): string => formatAmount(BigInt(micros), 'USD');
+  const whole = (micros: string): string => formatMicros(BigInt(micros));
+  const worded = description
+    .replace(SEGMENT_RULE, 'a name has 1 to 63 characters: letters, digits, . _ - (no dot first)')
+    .replace(
+      RATE_RANGE,
+      (_text, min: string, max: string) => `must be 0 or ${whole(min)} to ${usd(max)} per million tokens`,
+    )
+    .replace(FEE_RANGE, (_text, max: string) => `must be 0 to ${usd(max)}`)
+    .replace(TIME_OF_DAY_RANGE, 'each 00:00 to 23:59');
+  if (!MICROS_FIELD.test(field)) return worded;
+  return worded.replace(
+    MICROS_RANGE,
+    (_text, min: string, max: string) => `must be ${whole(min)} to ${whole(max)} (${min} to ${max} micros)`,
+  );
 }

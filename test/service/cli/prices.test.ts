@@ -130,6 +130,29 @@ describe('prices add', () => {
     expect(rows()).toEqual([]);
   });
 
+  it.each([
+    [[...GPT, '--cache-read', '20000'], 'row.rates.cache_read: must be 0 or 0.0001 to 10000 USD per million tokens'],
+    [[...GPT, '--audio-input', '0.00005 USD'], 'row.rates.audio_input: must be 0 or 0.0001 to 10000 USD per'],
+    [[...GPT, '--web-search-fee', '100.5'], 'row.fees.web_search: must be 0 to 100 USD'],
+    [[...GPT, '--band', '07:00..07:00'], 'row.band: must be two different times of day, each 00:00 to 23:59'],
+    [
+      ['prices', 'unit', 'INR', '--per-usd', '0', '--source', 's'],
+      'unit_price.unit_micros: must be 0.000001 to 1000000000000 (1 to 1000000000000000000 micros)',
+    ],
+  ])('refuses %j in what was typed', async (words, text) => {
+    const { exitCode, stderr } = await run(...words);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`  field          ${text}`);
+    expect(rows()).toEqual([]);
+  });
+
+  it('leaves to programs what the service says', async () => {
+    const { stderr } = await run(...GPT, '--request-fee', '101', '--json');
+    expect(JSON.parse(stderr)).toMatchObject({
+      error: { fields: [{ field: 'row.fees.request', description: 'must be 0 to 100000000 micros' }] },
+    });
+  });
+
   it('tells what the service finds wrong', async () => {
     const { exitCode, stderr } = await run('prices', 'add', 'OpenAI/gpt-4o', '--input', '0', '--source', 's');
     expect(exitCode).not.toBe(0);
