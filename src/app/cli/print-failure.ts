@@ -63,7 +63,7 @@ export function failureToJson(error: CallError): object {
       failing: failure.failing,
       fields: failure.fields,
       ...(failure.retryAfterMs === undefined ? {} : { retryAfterMs: failure.retryAfterMs }),
-      exitCode: exitCodeOf(failure),
+      exitCode: exitCodeOf(error),
     },
     repeatOptions: error.repeatOptions,
   };
