@@ -29,5 +29,5 @@ export const EXIT_CODE_HELP = `Exit codes:
   6  unavailable, overloaded, timed out or lost a race: try again with the same --key; status found the service unwell
 plan, lint and invoice:
   0  no difference, nothing odd
-  1  any error
+  1  any error; apply would be refused
   2  there are differences, warnings, or gaps`;
