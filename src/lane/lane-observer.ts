@@ -3,6 +3,7 @@
 import type { Command, CommandKind } from '../kernel/command.ts';
 import type { Reason } from '../kernel/refusal.ts';
 import type { Submitted, TreeBatch } from './batch.ts';
+import type { WaitEnd } from './wait-end.ts';
 
 /** What became of a batch: how its append ended (see outcomes.ts); `failed` stands for a fault that is neither race nor outage. */
 export type BatchOutcome = 'committed' | 'fenced' | 'conflict' | 'key_exists' | 'unavailable' | 'failed';
@@ -29,7 +30,13 @@ export interface LaneObserver {
   readonly batchEnded: (report: BatchReport) => void;
   /** A command was refused without a decision: at the door, while it waited, or since its batch could not be appended. */
   readonly refused: (command: CommandKind, reason: Reason) => void;
+  /** A caller whose Reserve was put into the queue of its tree waits no more. Time since it came, by the monotonic clock, in milliseconds. */
+  readonly waitEnded: (end: WaitEnd, waitedMs: number) => void;
 }
 
 /** Nobody wants to know. */
-export const NO_LANE_OBSERVER: LaneObserver = { batchEnded: () => undefined, refused: () => undefined };
+export const NO_LANE_OBSERVER: LaneObserver = {
+  batchEnded: () => undefined,
+  refused: () => undefined,
+  waitEnded: () => undefined,
+};

@@ -16,6 +16,7 @@ import { keptMs } from './place-kept.ts';
 import { callerGone, waitLost } from './refusals.ts';
 import { refuseAll } from './refuse-all.ts';
 import { UntakenGrants } from './untaken-grants.ts';
+import { type WaitEnd, waitEndOf } from './wait-end.ts';
 
 /** How long a clock that does not run by itself may be ahead of what was done about it. */
 const LOOK_MS = 250;
@@ -32,9 +33,11 @@ interface Caller {
   readonly stopListening: () => void;
 }
 
+type Deps = Pick<LaneDeps, 'clock' | 'monotonicMs' | 'observer' | 'log'>;
+
 /** See the head of this file. */
 export class WaitingRoom {
-  readonly #deps: Pick<LaneDeps, 'clock' | 'observer' | 'log'>;
+  readonly #deps: Deps;
   readonly #submit: (command: Command) => Promise<Answer>;
   readonly #trees = new Map<TreeId, Map<ReservationId, Caller[]>>();
   /** When each tree has to be looked at. */
@@ -53,7 +56,7 @@ export class WaitingRoom {
   #count = 0;
 
   /** `submit`: has a command decided like any other. */
-  constructor(deps: Pick<LaneDeps, 'clock' | 'observer' | 'log'>, submit: (command: Command) => Promise<Answer>) {
+  constructor(deps: Deps, submit: (command: Command) => Promise<Answer>) {
     this.#deps = deps;
     this.#submit = submit;
   }
@@ -207,7 +210,10 @@ export class WaitingRoom {
     this.#trees.delete(treeId);
     for (const [id, callers] of tree ?? []) {
       this.untaken.delete(treeId, id);
-      for (const { stopListening } of callers) stopListening();
+      for (const { item, stopListening } of callers) {
+        stopListening();
+        this.#ended(item, waitEndOf(refusal));
+      }
       this.#count -= callers.length;
       refuseAll(
         this.#deps.observer ?? NO_LANE_OBSERVER,
@@ -237,6 +243,7 @@ export class WaitingRoom {
     this.#count -= callers.length;
     for (const { item, stopListening } of callers) {
       stopListening();
+      this.#ended(item, waitEndOf(answer));
       item.resolve(answer);
     }
     const isGrant = answer.kind === 'reservation';
@@ -247,10 +254,16 @@ export class WaitingRoom {
   }
 
   #gone(item: Submitted, id: ReservationId): void {
+    const forMs = item.signal ? keptMs(item.signal) : 0;
     this.leave(item, id);
+    this.#ended(item, forMs > 0 ? 'sent_away' : 'left');
     // Nobody reads it, but whoever handed it in goes on.
     item.resolve(callerGone());
-    if (!this.isAttached(item.treeId, id)) this.#giveUp(item.treeId, id, item.signal ? keptMs(item.signal) : 0);
+    if (!this.isAttached(item.treeId, id)) this.#giveUp(item.treeId, id, forMs);
+  }
+
+  #ended({ sinceMs }: Submitted, end: WaitEnd): void {
+    this.#deps.observer?.waitEnded(end, this.#deps.monotonicMs() - sinceMs);
   }
 
   #giveUp(treeId: TreeId, id: ReservationId, forMs: number): void {

@@ -61,6 +61,12 @@ export function histogramFamilies({ lane, calls }: Sources): readonly HistogramF
       series: alone(lane.queueWait),
     },
     {
+      name: 'budgetd.wait.duration',
+      description: 'For how long callers whose Reserve had to wait for room waited, by how it ended',
+      unit: 's',
+      series: () => Array.from(lane.waitTimes(), ({ outcome, tally }) => ({ attributes: { outcome }, tally })),
+    },
+    {
       name: 'budgetd.batch.size',
       description: 'Commands answered by one batch',
       unit: '{command}',

@@ -7,6 +7,9 @@ import type { AnswerShape, BatchShape, CommandShape, EffectShape, EntryShape, Tr
 /** Seconds. From a fifth of a commit to the four seconds after which the lane gives up on its store. */
 const LANE_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/** Seconds. From a place that is free at the next commit to half an hour, the longest that a unary call waits. */
+const WAIT_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800];
+
 /** Commands. A batch has at most 1,024. */
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024];
 
@@ -22,6 +25,9 @@ const BATCH_OUTCOMES = ['committed', 'conflict', 'key_exists', 'fenced', 'unavai
 const WAIT_OUTCOMES = ['granted', 'timeout', 'left', 'refused'] as const;
 
 type WaitOutcome = (typeof WAIT_OUTCOMES)[number];
+
+/** How a caller's own wait ended: as that of its reservation, or before it; see WaitEnd of the lane. */
+const WAIT_ENDS = [...WAIT_OUTCOMES, 'sent_away'];
 
 const LEAVE_OUTCOMES: Readonly<Record<string, WaitOutcome>> = {
   QUEUE_TIMEOUT: 'timeout',
@@ -66,6 +72,8 @@ export class LaneTally {
   readonly commitDuration = new BucketTally(LANE_SECONDS);
   readonly grantedOverSettled = new BucketTally(RATIOS);
   readonly #waits: Record<WaitOutcome, number> = { granted: 0, timeout: 0, left: 0, refused: 0 };
+  readonly #waitEnds = new ClosedLabels(WAIT_ENDS);
+  readonly #waitTimes = this.#waitEnds.values.map(() => new BucketTally(WAIT_SECONDS));
   entryCount = 0;
   lapsesReleased = 0;
   lapsesCharged = 0;
@@ -109,6 +117,11 @@ export class LaneTally {
     bump(this.#turnedAway, this.#cell(this.#commands.indexOf(command), reason));
   }
 
+  /** A caller waits for room no more. */
+  waitEnded(end: string, waitedMs: number): void {
+    (this.#waitTimes[this.#waitEnds.indexOf(end)] as BucketTally).add(waitedMs * MS_TO_SECONDS);
+  }
+
   /** Decisions by command, outcome and reason, those that happened. */
   *decisions(): Generator<DecisionCount> {
     for (const { command, reason, count } of this.#counts(this.#decisions)) {
@@ -140,6 +153,14 @@ export class LaneTally {
   /** Reserves that left the queue for room, by how. */
   *waits(): Generator<{ readonly outcome: WaitOutcome; readonly count: number }> {
     for (const outcome of WAIT_OUTCOMES) yield { outcome, count: this.#waits[outcome] };
+  }
+
+  /** For how long callers waited for room, by how it ended, those that happened; in seconds. */
+  *waitTimes(): Generator<{ readonly outcome: string; readonly tally: BucketTally }> {
+    for (const [index, outcome] of this.#waitEnds.values.entries()) {
+      const tally = this.#waitTimes[index];
+      if (tally !== undefined && tally.count > 0) yield { outcome, tally };
+    }
   }
 
   /** From the door to the answer, by command, those that happened; in seconds. */

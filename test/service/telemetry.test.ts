@@ -87,6 +87,21 @@ describe('metrics', () => {
     expect(read(text, 'budgetd_commit_duration_count')).toBe(4);
   });
 
+  it('say for how long callers waited for room', async () => {
+    await makeBudget(client, 'awaited', 100n);
+    const reserve = { budget: 'awaited', idempotencyKey: 'a', maxMicros: 100n };
+    const first = await client.call(ReservationService.method.reserve, reserve);
+    if (!('reservation' in first)) throw new Error('no grant');
+    const waiting = { ...reserve, idempotencyKey: 'b', maxWait: { seconds: 0n, nanos: 50_000_000 } };
+    await client.call(ReservationService.method.reserve, waiting);
+    const { reservationId = '' } = first.reservation ?? {};
+    await client.call(ReservationService.method.release, { reservationId, idempotencyKey: 'c' });
+    const text = await (await scrape(service)).text();
+    expect(read(text, 'budgetd_waits_total{outcome="timeout"}')).toBe(1);
+    expect(read(text, 'budgetd_wait_duration_count{outcome="timeout"}')).toBe(1);
+    expect(read(text, 'budgetd_wait_duration_sum{outcome="timeout"}')).toBeGreaterThan(0.03);
+  });
+
   it('show how the coordinator stands', async () => {
     await makeBudget(client, 'standing', 100n);
     await client.call(ReservationService.method.reserve, { budget: 'standing', idempotencyKey: 'a', maxMicros: 40n });

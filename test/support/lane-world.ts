@@ -3,6 +3,8 @@
 import type { Entry } from '../../src/kernel/entry.ts';
 import { commitTo } from '../../src/lane/commitment.ts';
 import { Lane } from '../../src/lane/lane.ts';
+import { NO_LANE_OBSERVER } from '../../src/lane/lane-observer.ts';
+import type { WaitEnd } from '../../src/lane/wait-end.ts';
 import { createMemoryStore, type MemoryStore } from '../../src/store/memory-store.ts';
 import type { AppendResult, Loaded, LoadRequest, Store, TreeAppend } from '../../src/store/port.ts';
 import { Commands } from './commands.ts';
@@ -37,6 +39,8 @@ export class LaneWorld {
   /** What the lines of the log say beside their message. */
   readonly logFields: (Readonly<Record<string, unknown>> | undefined)[] = [];
   readonly committed: (readonly [treeId: string, entryCount: number])[] = [];
+  /** How callers' waits for room ended, and after how long. */
+  readonly waitEnds: (readonly [end: WaitEnd, waitedMs: number])[] = [];
   nowMs = START_MS;
   epoch: number | undefined;
   leaderAddress = '';
@@ -90,6 +94,7 @@ export class LaneWorld {
       },
       overload: () => this.overload,
       batchCountMax: options.batchCountMax,
+      observer: { ...NO_LANE_OBSERVER, waitEnded: (end, waitedMs) => this.waitEnds.push([end, waitedMs]) },
       monotonicMs: this.time.nowMs,
       sleep: this.time.sleep,
     });

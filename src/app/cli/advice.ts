@@ -159,7 +159,7 @@ export function adviceOf(error: CallError): string[] {
   if (failure.code === 'INTERNAL') advice.push('A fault of the service: its log says more.');
   if (failure.retryAfterMs !== undefined) advice.push(`Retry after ${formatWaitMs(failure.retryAfterMs)}.`);
   const isOver = NOT_REPEATED.has(reason) || forReason === NOTHING_LEFT;
-  if (repeatOptions.length > 0 && !isOver) advice.push(repeatAdvice(failure, repeatOptions));
+  if (repeatOptions.length > 0 && !isOver) advice.push(repeatAdvice(error));
   return advice;
 }
 
@@ -171,9 +171,10 @@ function leaderAdvice(failure: CallFailure): string {
 }
 
 // A refusal that waiting cannot cure is remembered with its key (promise 3), so there a new key is the way on.
-function repeatAdvice(failure: CallFailure, repeatOptions: readonly string[]): string {
+function repeatAdvice(error: CallError): string {
+  const { failure, repeatOptions } = error;
   const options = joinForShell(repeatOptions);
-  const exitCode = exitCodeOf(failure);
+  const exitCode = exitCodeOf(error);
   if (exitCode === EXIT.usage || exitCode === EXIT.notFound) {
     return `Nothing was done: the call may still be made with ${options}.`;
   }

@@ -16,6 +16,9 @@ import { EXIT, type ExitCode } from './exit-code.ts';
 /** The ErrorInfo domain of the coordinator's own refusals. */
 const DOMAIN = 'budgetd';
 
+/** What the service says of a field that names something of the price book that is not there. */
+const NAMES_NOTHING: ReadonlySet<string> = new Set(['has no rows in the book', 'is of no row in the book']);
+
 /** grpc-js ends its message with this title also where nothing follows (1.14). */
 const EMPTY_NOTE = /\.? Resolution note:\s*$/;
 
@@ -75,12 +78,11 @@ export function describeCallError(error: ServiceError): CallFailure {
 }
 
 /** The exit code for a failed call. */
-export function exitCodeOf(failure: CallFailure): ExitCode {
+export function exitCodeOf({ failure, method }: Pick<CallError, 'failure' | 'method'>): ExitCode {
+  if (isNotFound(failure, method)) return EXIT.notFound;
   switch (failure.code) {
     case 'INVALID_ARGUMENT':
       return EXIT.usage;
-    case 'NOT_FOUND':
-      return EXIT.notFound;
     case 'RESOURCE_EXHAUSTED':
       if (failure.reason === 'OVERLOADED') return EXIT.unavailable;
       // Without a reason it is a limit of the transport, such as the size of a message, and says nothing about money.
@@ -99,6 +101,15 @@ export function exitCodeOf(failure: CallFailure): ExitCode {
     default:
       return EXIT.unexpected;
   }
+}
+
+// The contract has no status of its own for what is not in the price book. A quote asks for it; to a Reserve it is a refusal.
+function isNotFound({ code, reason, fields, metadata }: CallFailure, method: string): boolean {
+  if (code === 'NOT_FOUND') return true;
+  if (reason === 'PRICE_UNKNOWN' && method === 'Quote') {
+    return metadata['why'] === 'no_row' || metadata['unit'] !== undefined;
+  }
+  return fields.length > 0 && fields.every(({ description }) => NAMES_NOTHING.has(description));
 }
 
 function detailsOf(error: ServiceError) {

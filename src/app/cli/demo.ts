@@ -176,7 +176,7 @@ export async function runDemo(
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
     printFailure(error, terminal);
-    return exitCodeOf(error.failure);
+    return exitCodeOf(error);
   } finally {
     connection.close();
   }

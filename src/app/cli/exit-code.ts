@@ -25,9 +25,9 @@ export const EXIT_CODE_HELP = `Exit codes:
   3  no room now: no money (BUDGET_EXHAUSTED, CAPACITY_HELD), a rate, a slot or a child too many (RATE_LIMITED,
      CONCURRENCY_LIMIT, FAN_OUT_LIMIT), or none in time (QUEUE_TIMEOUT, QUEUE_FULL)
   4  refused for any other reason (EXCEEDS_LIMIT, BUDGET_CLOSED, LEASE_EXPIRED, FORBIDDEN, ETAG_MISMATCH ...)
-  5  not found
+  5  not found; of prices and quote also a model, a provider, a unit or a row that the price book does not have
   6  unavailable, overloaded, timed out or lost a race: try again with the same --key; status found the service unwell
 plan, lint and invoice:
   0  no difference, nothing odd
-  1  any error
+  1  any error; apply would be refused
   2  there are differences, warnings, or gaps`;

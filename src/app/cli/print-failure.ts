@@ -17,9 +17,16 @@ const LEFT_OF_AMOUNT = /^([0-9]+) of ([0-9]+) available$/;
 const AVAILABLE_AND_NEEDED = /\(available ([0-9]+) of ([0-9]+), needed ([0-9]+)\)/;
 const LARGEST_AND_NEEDED = /may come to ([0-9]+), not to ([0-9]+)$/;
 const COST_AND_GRANT = /^([0-9]+) is more than ([0-9]+) times the ([0-9]+) that were granted/;
+const FLOORS_AND_LIMIT = /come to ([0-9]+), more than the ([0-9]+) of/;
 // How it writes rates and lengths of time.
 const RATE = /\(([0-9]+) ([a-z_]+) in ([0-9]+) ms, at most ([0-9]+) at once\)/;
 const LEASE_LENGTHS = /may run for ([0-9]+) ms, not for ([0-9]+)$/;
+// How it writes the ranges of rates and fees, which are in USD, of a time of day, and of any other amount.
+const RATE_RANGE = /^must be 0 or ([0-9]+) to ([0-9]+) micros per million tokens$/;
+const FEE_RANGE = /^must be 0 to ([0-9]+) micros$/;
+const TIME_OF_DAY_RANGE = 'each 0 to 86399999 ms';
+const MICROS_FIELD = /micros$/;
+const MICROS_RANGE = /^must be ([0-9]+) to ([0-9]+)$/;
 // How it writes the rule of the names in a path.
 const SEGMENT_RULE = 'each segment must match [A-Za-z0-9_-][A-Za-z0-9._-]{0,62}';
 // Fields of a budget are options of `create`; `budget.budget` is its argument.
@@ -40,7 +47,7 @@ export function printFailure(error: CallError, terminal: Terminal): void {
     );
   }
   for (const { field, description } of failure.fields)
-    fact('field', `${field.replace(MESSAGE_PREFIX, '')}: ${inWords(description)}`);
+    fact('field', `${field.replace(MESSAGE_PREFIX, '')}: ${fieldText(description, field, unitOf(failure))}`);
   for (const advice of adviceOf(error)) lines.push(`  ${terminal.paint('heading', '→')} ${printable(advice)}`);
   terminal.err(lines.join('\n'));
 }
@@ -57,7 +64,7 @@ export function failureToJson(error: CallError): object {
       failing: failure.failing,
       fields: failure.fields,
       ...(failure.retryAfterMs === undefined ? {} : { retryAfterMs: failure.retryAfterMs }),
-      exitCode: exitCodeOf(failure),
+      exitCode: exitCodeOf(error),
     },
     repeatOptions: error.repeatOptions,
   };
@@ -126,6 +133,26 @@ function inUnits(description: string, unit: string): string {
   return `${formatMicros(BigInt(available))} of ${formatAmount(BigInt(amount), unit)} available`;
 }
 
-function inWords(description: string): string {
-  return description.replace(SEGMENT_RULE, 'a name has 1 to 63 characters: letters, digits, . _ - (no dot first)');
+/** What is wrong with a field, as the service says it, in amounts and times as people type them; `unit`: of the tree, as far as it is known. */
+export function fieldText(description: string, field: string, unit: string): string {
+  const usd = (micros: string): string => formatAmount(BigInt(micros), 'USD');
+  const whole = (micros: string): string => formatMicros(BigInt(micros));
+  const worded = description
+    .replace(SEGMENT_RULE, 'a name has 1 to 63 characters: letters, digits, . _ - (no dot first)')
+    .replace(
+      RATE_RANGE,
+      (_text, min: string, max: string) => `must be 0 or ${whole(min)} to ${usd(max)} per million tokens`,
+    )
+    .replace(FEE_RANGE, (_text, max: string) => `must be 0 to ${usd(max)}`)
+    .replace(TIME_OF_DAY_RANGE, 'each 00:00 to 23:59')
+    .replace(
+      FLOORS_AND_LIMIT,
+      (_text, sum: string, amount: string) =>
+        `come to ${formatAmount(BigInt(sum), unit)}, more than the ${formatAmount(BigInt(amount), unit)} of`,
+    );
+  if (!MICROS_FIELD.test(field)) return worded;
+  return worded.replace(
+    MICROS_RANGE,
+    (_text, min: string, max: string) => `must be ${whole(min)} to ${whole(max)} (${min} to ${max} micros)`,
+  );
 }

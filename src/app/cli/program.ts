@@ -11,6 +11,7 @@ import { CallError, exitCodeOf } from './call-error.ts';
 import { EXIT, EXIT_CODE_HELP, type ExitCode } from './exit-code.ts';
 import { addInvoiceCommands } from './invoice/invoice-commands.ts';
 import { addListCommands } from './list-commands.ts';
+import { NotFoundError } from './not-found-error.ts';
 import { addPriceCommands } from './prices/price-commands.ts';
 import { failureToJson, printFailure } from './print-failure.ts';
 import { printable } from './printable-text.ts';
@@ -110,12 +111,16 @@ function reportError(error: unknown, isJson: boolean, terminal: Terminal): ExitC
   if (error instanceof CallError) {
     if (isJson) terminal.err(JSON.stringify(failureToJson(error), null, 2));
     else printFailure(error, terminal);
-    return exitCodeOf(error.failure);
+    return exitCodeOf(error);
   }
   const line = (text: string): void => terminal.err(terminal.paint('bad', `error: ${printable(text)}`));
   if (error instanceof UsageError || error instanceof OperatorError || error instanceof ConfigError) {
     line(error.message);
     return EXIT.usage;
+  }
+  if (error instanceof NotFoundError) {
+    line(error.message);
+    return EXIT.notFound;
   }
   // Of the commands that talk to the database.
   if (error instanceof StoreUnavailableError) {

@@ -323,6 +323,42 @@ No difference.
     expect(refused.stderr).toContain('changes[0].create.budget.uncapped');
   });
 
+  it('is planned with what apply would be refused for, by its lines, and nothing is done', async () => {
+    await apply(ACME.replaceAll('acme', 'judged'));
+    await rpc.call(BudgetService.method.closeBudget, { budget: 'judged/chat', idempotencyKey: 'c' });
+    const content = `budgets:
+  judged:
+    kind: tenant
+    labels: { env: prod }
+    limits: [100 EUR/month, 10 EUR/day]
+    budgets:
+      triage: { owner: ops, limits: [5 EUR], shape: { max_active: 4 }, floor: 6 EUR }
+      more:
+        kind: agent
+        floor: 5 EUR
+  judged/chat/late: {}
+  bare:
+    uncapped: false
+  fine: { limits: [1 USD] }
+`;
+    const planned = await plan(content);
+    expect(planned.exitCode).toBe(1);
+    expect(planned.stdout).toContain('+ judged/more');
+    expect(planned.stdout).toMatch(/\n4 to create, 1 to change, 0 to close, 1 unchanged\.\n$/);
+    const refusals = planned.stderr.split('\n').filter((line) => line.includes('refused: '));
+    expect(refusals.map((line) => line.slice(line.indexOf('budgets.yaml')))).toEqual([
+      'budgets.yaml:7:72: refused: judged/triage: floor: the floors under judged would come to 11 EUR, more than the 10 EUR of its limit day',
+      'budgets.yaml:13:5: refused: bare: uncapped: must be true where neither the budget nor any above has a limit',
+    ]);
+    expect((await apply(content)).exitCode).toBe(2);
+    const late = await plan(content.replace('floor: 5 EUR', 'floor: 4 EUR'), '--tree', 'judged');
+    expect(late.stderr).toMatch(/budgets\.yaml:11:3: refused: judged\/chat\/late: BUDGET_CLOSED: /);
+    for (const budget of ['fine', 'judged/more']) await expect(get(budget)).rejects.toThrow(budget);
+    const { exitCode, stdout, stderr } = await plan(content, '--json', '--tree', 'bare');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({ refusals: [expect.stringMatching(/:13:5: refused: bare: uncapped: /)] });
+  });
+
   it('is linted without a service', async () => {
     expect(await run('lint', '-f', file(ACME))).toEqual({
       exitCode: 0,
@@ -356,6 +392,7 @@ No difference.
         },
       ],
       warnings: [],
+      refusals: [],
     });
   });
 });

@@ -166,3 +166,22 @@ it('counts how waits for room ended', () => {
     { outcome: 'refused', count: 1 },
   ]);
 });
+
+it('counts for how long callers waited for room, by how it ended, and what nobody knows together', () => {
+  const tally = tallyOf([]);
+  for (const [end, waitedMs] of [
+    ['granted', 20],
+    ['granted', 3_000],
+    ['sent_away', 1_800_000],
+    ['bored', 1],
+    ['tired', 2],
+  ] as const) {
+    tally.waitEnded(end, waitedMs);
+  }
+  const times = Array.from(tally.waitTimes(), ({ outcome, tally: { count, sum } }) => [outcome, count, sum]);
+  expect(times).toEqual([
+    ['granted', 2, expect.closeTo(3.02)],
+    ['sent_away', 1, 1_800],
+    ['_OTHER', 2, expect.closeTo(0.003)],
+  ]);
+});

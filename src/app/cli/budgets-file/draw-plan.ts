@@ -55,7 +55,11 @@ export function summarize(plans: readonly TreePlan[]): string {
 }
 
 /** For programs: the same facts. */
-export function planToJson(plans: readonly TreePlan[], warnings: readonly string[]): string {
+export function planToJson(
+  plans: readonly TreePlan[],
+  warnings: readonly string[],
+  refusals: readonly string[],
+): string {
   const trees = plans.map(({ tree, unit, creates, edits, closes, unchangedCount, leftAlone, templated }) => ({
     tree,
     unit,
@@ -69,5 +73,5 @@ export function planToJson(plans: readonly TreePlan[], warnings: readonly string
     leftAlone,
     belowTemplates: templated,
   }));
-  return JSON.stringify({ trees, warnings }, null, 2);
+  return JSON.stringify({ trees, warnings, refusals }, null, 2);
 }

@@ -1,11 +1,8 @@
 // The commands that keep budgets in a file: plan, apply, export and lint. What a file says of a budget is all of its terms: a key
 // that is left out is the default. Budgets that it does not name are left alone.
 import { readFileSync } from 'node:fs';
-import { create, toBinary } from '@bufbuild/protobuf';
 import type { Command } from 'commander';
-import { MESSAGE_BYTES_MAX } from '../../../api/transport-limits.ts';
-import { CHANGES_MAX } from '../../../api/validate/apply-budgets.ts';
-import { ApplyBudgetsRequestSchema, type Budget, BudgetService } from '../../../gen/budgetd/v1/budget_pb.ts';
+import { type Budget, BudgetService } from '../../../gen/budgetd/v1/budget_pb.ts';
 import type { BudgetTerms } from '../../../kernel/budget.ts';
 import { type TreeId, treeOf } from '../../../kernel/names.ts';
 import { counted } from '../counted.ts';
@@ -23,6 +20,7 @@ import { lintBudgets } from './lint.ts';
 import { type LiveBudgets, readLiveBudgets, readRoots, readWholeTree } from './live-budgets.ts';
 import { isEmptyPlan, planTree, requestOf, type TreePlan } from './plan.ts';
 import { type FileBudget, readBudgetsFile, unitsOfTrees } from './read-budgets-file.ts';
+import { refusalsOfPlan, sizeProblem } from './refusals-of-plan.ts';
 import { writeBudgetsFile } from './write-budgets-file.ts';
 
 interface FileOptions {
@@ -60,7 +58,9 @@ function endsAsPlan(command: Command, context: CommandContext): Command {
 function addPlan(program: Command, context: CommandContext): void {
   const command = program
     .command('plan')
-    .description('show what apply would do: + create, ~ change, - close; exit code 2 where there is a difference')
+    .description(
+      'show what apply would do, and be refused for: + create, ~ change, - close; exit code 2 where there is a difference',
+    )
     .requiredOption(...FILE_OPTION)
     .option('--tree <tree>', 'this tree of the file only')
     .option('--prune', 'also close budgets that the file does not name')
@@ -68,9 +68,16 @@ function addPlan(program: Command, context: CommandContext): void {
       context.endFailed(PLAN_EXIT.failed);
       await withSession(context, command, async (session) => {
         const { plans, warnings } = await preparePlans(session, options);
-        if (session.isJson) session.terminal.out(planToJson(plans, warnings));
-        else showPlans(plans, warnings, session.terminal);
-        context.end(plans.every(isEmptyPlan) ? PLAN_EXIT.same : PLAN_EXIT.different);
+        const verdict = await refusalsOfPlan(session, options.file, plans);
+        const { refusals } = verdict;
+        const all = [...warnings, ...verdict.warnings];
+        if (session.isJson) session.terminal.out(planToJson(plans, all, refusals));
+        else {
+          showPlans(plans, all, session.terminal);
+          for (const refusal of refusals) session.terminal.err(session.terminal.paint('bad', printable(refusal)));
+        }
+        if (refusals.length > 0) context.end(PLAN_EXIT.failed);
+        else context.end(plans.every(isEmptyPlan) ? PLAN_EXIT.same : PLAN_EXIT.different);
       });
     });
   withExample(endsAsPlan(command, context), 'plan -f budgets.yaml', 'plan -f budgets.yaml --tree acme --prune');
@@ -99,8 +106,10 @@ async function apply(session: Session, options: ApplyOptions, confirm: CommandCo
   showPlans(plans, warnings, terminal);
   const key = options.key ?? freshKey();
   const requests = plans.filter((plan) => !isEmptyPlan(plan)).map((plan) => ({ plan, request: requestOf(plan, key) }));
-  for (const { plan, request } of requests)
-    checkSize(plan, toBinary(ApplyBudgetsRequestSchema, create(ApplyBudgetsRequestSchema, request)).length);
+  for (const { plan, request } of requests) {
+    const tooLarge = sizeProblem(plan.tree, request);
+    if (tooLarge !== undefined) throw new UsageError(`${tooLarge}; nothing was changed`);
+  }
   if (requests.length === 0) return;
   const isAgreed = options.yes === true ? true : await confirm('Apply this? Only "yes" does: ');
   if (isAgreed === undefined) throw new UsageError('there is nobody to ask: add --yes; nothing was changed');
@@ -113,14 +122,6 @@ async function apply(session: Session, options: ApplyOptions, confirm: CommandCo
     const { tree, creates, edits, closes } = plan;
     terminal.out(`${tree}: ${creates.length} created, ${edits.length} changed, ${closes.length} closed.`);
   }
-}
-
-function checkSize({ tree, creates, edits, closes }: TreePlan, bytes: number): void {
-  const changeCount = creates.length + edits.length + closes.length;
-  if (changeCount <= CHANGES_MAX && bytes <= MESSAGE_BYTES_MAX) return;
-  const size = `${changeCount} changes, ${Math.ceil(bytes / 1024)} KiB`;
-  const most = `${CHANGES_MAX} changes and ${MESSAGE_BYTES_MAX / 1024} KiB`;
-  throw new UsageError(`tree ${tree}: ${size}, where one transaction takes ${most}; nothing was changed`);
 }
 
 function addExport(program: Command, context: CommandContext): void {

@@ -33,7 +33,8 @@ type Finding = readonly [field: string, message: string];
 
 type Rule = (subject: Subject) => Finding[];
 
-const RULES: readonly Rule[] = [
+/** All of them; docs/budgets-file.md has what each says. */
+export const RULES: readonly Rule[] = [
   noLimit,
   needlessUncapped,
   aboveParent,

@@ -92,8 +92,8 @@ function readBudget(problems: FileProblems, path: BudgetPath, { at, value }: Loc
   return { path, at, positions: reading.positions, units: reading.units, ...normal };
 }
 
-// As it is written here: amounts have their unit beside them.
-function nameInFile(field: string): string {
+/** A field as the file has it: amounts have their unit beside them. */
+export function nameInFile(field: string): string {
   return field
     .replace(/_micros\b/g, '')
     .replace('models.allowed_models.models', 'models.allowed')

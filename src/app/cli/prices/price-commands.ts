@@ -21,11 +21,13 @@ import { ServerInfoService } from '../../../gen/budgetd/v1/server_info_pb.ts';
 import { type Amount, parseAmount } from '../amount.ts';
 import { parseModelName } from '../call-options.ts';
 import { parseInstant } from '../instant.ts';
+import { NotFoundError } from '../not-found-error.ts';
 import { rowsMaxOption, withExample } from '../options.ts';
 import { type Listing, readPages } from '../pages.ts';
 import { type CommandContext, type Session, withSession } from '../session.ts';
 import { UsageError } from '../usage-error.ts';
 import { drawAliases, drawCatalogue, drawRow, drawRows, drawUnits } from './draw-prices.ts';
+import { requireProvider } from './known-provider.ts';
 import { addRowOptions, parseUsd, type RowOptions, rowOf } from './row-options.ts';
 
 const {
@@ -97,6 +99,7 @@ function addList(prices: Command, context: CommandContext): void {
           const page = await session.connection.call(listPriceAliases, request);
           return { rows: page.aliases, nextPageToken: page.nextPageToken };
         });
+        if (listing.rows.length === 0 && provider !== undefined) await requireProvider(session, provider);
         const reply = { aliases: [...listing.rows], nextPageToken: listing.nextPageToken };
         session.show(ListPriceAliasesResponseSchema, create(ListPriceAliasesResponseSchema, reply), () =>
           listing.rows.length === 0 ? 'No other names.' : drawAliases(listing.rows, session.terminal),
@@ -132,14 +135,18 @@ async function list(session: Session, name: string, { at, all, maxRows }: ListOp
   const { provider, model = '' } = name.includes('/') ? parseModelName(name) : { provider: name };
   const atTime = all === true ? undefined : (at ?? (await timeOf(session)));
   const listing = await readRows(session, { provider: provider ?? '', model, ...(atTime && { atTime }) }, maxRows);
+  if (listing.rows.length === 0 && name !== '') throw new NotFoundError(`no price for ${name} ${elsewhere(all)}`);
   const reply = create(ListPricesResponseSchema, { rows: [...listing.rows], nextPageToken: listing.nextPageToken });
   session.show(ListPricesResponseSchema, reply, () => {
     const [only, ...more] = listing.rows;
-    if (only === undefined) return `No price${name === '' ? 's' : ` for ${name}`}. Add one: budgetctl prices add`;
+    if (only === undefined) return 'No prices. Add one: budgetctl prices add';
     return more.length === 0 ? drawRow(only, session.terminal) : drawRows(listing.rows, session.terminal);
   });
   warnOfMore(session, listing);
 }
+
+const elsewhere = (all = false): string =>
+  all ? '(add one: budgetctl prices add)' : '(see --all for those of other times; add one: budgetctl prices add)';
 
 // What counts is judged by the coordinator's clock.
 async function timeOf(session: Session): Promise<Instant | undefined> {
@@ -278,7 +285,7 @@ async function wholeHash(session: Session, typed: string): Promise<string> {
   const { rows } = await readRows(session, { provider: '', model: '' }, Number.MAX_SAFE_INTEGER);
   const found = rows.filter(({ rowHash }) => rowHash.startsWith(typed));
   const [only, ...more] = found;
-  if (only === undefined) throw new UsageError(`no row begins with ${typed} (see budgetctl prices list --all)`);
+  if (only === undefined) throw new NotFoundError(`no row begins with ${typed} (see budgetctl prices list --all)`);
   if (more.length > 0) throw new UsageError(`${found.length} rows begin with ${typed}: give more of it`);
   return only.rowHash;
 }
@@ -292,6 +299,7 @@ function addCatalogue(prices: Command, context: CommandContext): void {
         // Without a provider the counts are enough for people: the list has hundreds.
         const pageSize = provider === undefined ? 1 : 1_000;
         const reply = await session.connection.call(getCatalogue, { provider: provider ?? '', pageSize });
+        if (reply.leftOut.length === 0 && provider !== undefined) await requireProvider(session, provider);
         session.show(GetCatalogueResponseSchema, reply, () => {
           const { status, leftOutCounts, leftOut } = reply;
           return drawCatalogue(status, leftOutCounts, provider === undefined ? [] : leftOut, session.terminal);

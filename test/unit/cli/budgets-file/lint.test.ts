@@ -1,8 +1,10 @@
 // What is odd in a file of budgets: each rule where it speaks, with its place, and where it must not.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { normalBudget } from '../../../../src/app/cli/budgets-file/budget-fields.ts';
 import { FileProblems, formatProblem } from '../../../../src/app/cli/budgets-file/file-problems.ts';
-import { type KnownAbove, lintBudgets } from '../../../../src/app/cli/budgets-file/lint.ts';
+import { type KnownAbove, lintBudgets, RULES } from '../../../../src/app/cli/budgets-file/lint.ts';
 import { readBudgetsFile } from '../../../../src/app/cli/budgets-file/read-budgets-file.ts';
 
 function lint(fields: string, known?: KnownAbove): string[] {
@@ -133,4 +135,14 @@ describe('lint', () => {
       'f:2:3: a/b: no limit here or above; the service refuses it unless it says uncapped: true',
     ]);
   });
+});
+
+it('says nothing that is not in its documentation, which has no warning that is not given', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../../docs/budgets-file.md'), 'utf8');
+  const table = page.slice(page.indexOf('\n## Lint\n'));
+  const warnings = Array.from(table.matchAll(/^\| `([^`]+)` /gm), ([, warning = '']) => warning.split('…'));
+  const isGiven = (rule: (typeof RULES)[number], parts: readonly string[]): boolean =>
+    parts.every((part) => rule.toString().includes(part.trim()));
+  expect(RULES.filter((rule) => !warnings.some((parts) => isGiven(rule, parts))).map(({ name }) => name)).toEqual([]);
+  expect(warnings.filter((parts) => !RULES.some((rule) => isGiven(rule, parts)))).toEqual([]);
 });

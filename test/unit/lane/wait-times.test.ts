@@ -1,0 +1,98 @@
+// For how long callers waited for room, as telemetry is told: once a caller, with how it ended, from when it came.
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { PlaceKept } from '../../../src/lane/place-kept.ts';
+import { waitEndOf } from '../../../src/lane/wait-end.ts';
+import type { AppendResult } from '../../../src/store/port.ts';
+import { held } from '../../support/lane-world.ts';
+import { settle } from '../../support/manual-time.ts';
+import { WaitingWorld } from '../../support/waiting-world.ts';
+
+let world: WaitingWorld;
+
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  world = new WaitingWorld();
+  await world.open();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('a caller that is granted has waited from when it came until that is committed', async () => {
+  const id = await world.hold(100);
+  const caller = await world.wait(50);
+  await world.time.elapse(3_000);
+  const append = held<AppendResult>();
+  world.appendFates.push(append.fate);
+  const releasing = world.release(id);
+  await world.time.elapse(500);
+  expect(world.waitEnds).toEqual([]);
+  append.letGo();
+  await releasing;
+  await caller.answering;
+  expect(world.waitEnds).toEqual([['granted', 3_500]]);
+});
+
+test('each of two that share a place has waited for itself', async () => {
+  const id = await world.hold(100);
+  const caller = await world.wait(50);
+  await world.time.elapse(2_000);
+  const again = caller.again();
+  await world.time.elapse(1_000);
+  await world.release(id);
+  await again;
+  expect(world.waitEnds).toEqual([
+    ['granted', 3_000],
+    ['granted', 1_000],
+  ]);
+});
+
+test('one that is granted, or refused, at once has not waited', async () => {
+  await world.call(50).answering;
+  await world.call(1_000).answering;
+  expect(world.waitEnds).toEqual([]);
+});
+
+test('one that is decided once more, since its append was lost, waits on', async () => {
+  await world.hold(100);
+  world.appendFates.push(async () => ({ outcome: 'conflict' }));
+  const caller = await world.wait(50, { waitMs: 5_000 });
+  await world.time.elapse(5_000);
+  await world.elapse(5_000);
+  await caller.answering;
+  expect(world.waitEnds).toEqual([['timeout', 5_000]]);
+});
+
+test.each<[string, string, (id: string) => unknown]>([
+  ['whose reservation is released', 'left', (id) => world.release(id)],
+  ['whose budget is closed', 'refused', () => world.lane.submit(world.make.close('t'))],
+  ['whose tree is out of service', 'refused', () => world.lane.quarantine('t' as never, 'a test', new Error('x'))],
+  ['whose coordinator stops', 'sent_away', () => world.lane.stop()],
+  ['whose coordinator forgot all', 'sent_away', () => world.lane.reset()],
+])('one %s: %s', async (_, end, happen) => {
+  await world.hold(100);
+  const caller = await world.wait(50);
+  await world.time.elapse(1_000);
+  await happen(caller.command.id);
+  await settle();
+  expect(world.waitEnds).toEqual([[end, 1_000]]);
+});
+
+test.each([
+  ['goes', 'left', undefined],
+  ['is sent away', 'sent_away', new PlaceKept(10_000)],
+])('one that %s: %s, and once', async (_, end, reason) => {
+  const id = await world.hold(100);
+  const caller = await world.wait(50);
+  await world.time.elapse(1_000);
+  caller.gone.abort(reason);
+  await world.time.elapse(1_000);
+  await world.release(id);
+  await settle();
+  expect(world.waitEnds).toEqual([[end, 1_000]]);
+});
+
+test('a wait whose end was not seen was sent away', () => {
+  expect(waitEndOf({ kind: 'refusal', reason: 'CONTENTION', message: '' })).toBe('sent_away');
+});
