@@ -168,6 +168,22 @@ No difference.
     expect(again.stderr).toContain('prune/triage/run-1 was closed with prune/triage');
   });
 
+  it('may move a floor from one budget to another, also to a new one and from one that it closes', async () => {
+    const floors = (rest: string, limit = 10) =>
+      `budgets:\n  floors:\n    limits: [${limit} USD]\n    budgets:\n${rest}`;
+    const child = (name: string, floor: number) => `      ${name}: { floor: ${floor} USD }\n`;
+    const files = [
+      floors(child('b', 4) + child('a', 6)),
+      floors(child('b', 6) + child('a', 4)),
+      floors(child('c', 2) + child('b', 4) + child('a', 4)),
+      floors(child('c', 7) + child('b', 5), 12),
+    ];
+    for (const content of files) {
+      expect(await apply(content, '--prune')).toMatchObject({ exitCode: 0, stderr: '' });
+      expect((await plan(content, '--prune')).exitCode).toBe(0);
+    }
+  });
+
   it('speaks for a part of a tree, by path, and knows what stands above it', async () => {
     await apply(ACME.replaceAll('acme', 'part'));
     const part = 'budgets: { part/triage: { owner: ops, limits: [500 EUR/day], shape: { max_active: 4 } } }\n';

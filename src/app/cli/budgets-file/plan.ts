@@ -166,14 +166,11 @@ function templatedOf(tree: TreeId, budgets: readonly FileBudget[], live: LiveBud
   });
 }
 
-/** The request that does what a plan says. What is closed goes first, then budgets from the root down. */
+/** The request that does what a plan says. The service judges what all changes come to: their order says nothing. */
 export function requestOf(plan: TreePlan, key: string): MessageInitShape<typeof ApplyBudgetsRequestSchema> {
   const { tree, unit, creates, edits, closes } = plan;
-  const downwards = [
-    ...creates.map((budget) => ({ depth: depthOf(budget.path), change: creating(budget, unit) })),
-    ...edits.map((edit) => ({ depth: depthOf(edit.budget.path), change: editing(edit) })),
-  ].sort((a, b) => a.depth - b.depth);
-  return { tree, idempotencyKey: key, changes: [...closes.map(closing), ...downwards.map(({ change }) => change)] };
+  const changes = [...closes.map(closing), ...creates.map((budget) => creating(budget, unit)), ...edits.map(editing)];
+  return { tree, idempotencyKey: key, changes };
 }
 
 type ChangeInit = MessageInitShape<typeof BudgetChangeSchema>;
