@@ -193,14 +193,14 @@ function parseTokens(text: string): bigint {
 }
 
 function parseMedia(text: string) {
-  const [kind = '', tokens = ''] = text.split('=');
-  if (!Object.hasOwn(MEDIA_KINDS, kind))
+  const [kind = '', tokens = '', ...more] = text.split('=');
+  if (!Object.hasOwn(MEDIA_KINDS, kind) || more.length > 0)
     throw new UsageError(`"${text}" is not kind=tokens, with a kind of ${Object.keys(MEDIA_KINDS).join(', ')}`);
   return { kind: MEDIA_KINDS[kind as keyof typeof MEDIA_KINDS], maxInputTokens: parseTokens(tokens) };
 }
 
 function parseTool(text: string) {
-  const [kind = '', uses = '', tokens = ''] = text.split(/[=,]/);
+  const [, kind = '', uses = '', tokens = ''] = /^([^=]*)=([^,]*),([^,]*)$/.exec(text) ?? [];
   if (!Object.hasOwn(TOOL_KINDS, kind))
     throw new UsageError(`"${text}" is not kind=uses,tokens, with a kind of ${Object.keys(TOOL_KINDS).join(', ')}`);
   return {
