@@ -63,7 +63,7 @@ function addPlan(program: Command, context: CommandContext): void {
     .description('show what apply would do: + create, ~ change, - close; exit code 2 where there is a difference')
     .requiredOption(...FILE_OPTION)
     .option('--tree <tree>', 'this tree of the file only')
-    .option('--prune', 'also close budgets that the file does not name')
+    .option('--prune', 'also close budgets that the file does not name, with all below them')
     .action(async (options: PlanOptions) => {
       context.endFailed(PLAN_EXIT.failed);
       await withSession(context, command, async (session) => {
@@ -84,7 +84,10 @@ function addApply(program: Command, context: CommandContext): void {
     )
     .requiredOption(...FILE_OPTION)
     .option('--tree <tree>', 'this tree of the file only')
-    .option('--prune', 'close, for good, budgets beside and below those of the file that it does not name')
+    .option(
+      '--prune',
+      'close, for good, budgets beside and below those of the file that it does not name, with all below them',
+    )
     .option('-y, --yes', 'do not ask')
     .addOption(keyOption())
     .action((options: ApplyOptions) =>
