@@ -36,6 +36,19 @@ function rows() {
   return read.book.rows;
 }
 
+describe('prices retire', () => {
+  it('takes a row by its hash, whatever that begins with', async () => {
+    await good('prices', 'add', 'local/llama', '--free', '--source', 'base');
+    // One hash in 64 begins with a dash, and one in 4096 with two.
+    for (let no = 0; !rows().some(({ hash }) => hash.startsWith('-')); no += 1) {
+      await good(...GPT.slice(0, 3), '--input', `${no + 1}`, '--source', `try ${no}`);
+    }
+    const hash = rows().find((row) => row.hash.startsWith('-'))?.hash ?? '';
+    expect(await good('prices', 'retire', hash, '--from', '2027-01-01')).toContain('2027-01-01');
+    expect(await good('prices', 'retire', '--from', '2027-01-01', hash.slice(0, 12))).toContain('2027-01-01');
+  });
+});
+
 describe('prices add', () => {
   it('adds what is typed, once, and shows it', async () => {
     const more = ['--cache-read', '1.25', '--cache-write-5m', '3', '--cache-write-1h', '5', '--audio-input', '40'];
