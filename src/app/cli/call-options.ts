@@ -1,5 +1,4 @@
 // Model calls and usage as options. Its own file because every command that prices a call or its usage must take the same words.
-import { readFileSync } from 'node:fs';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Command, Option } from 'commander';
 import {
@@ -10,6 +9,7 @@ import {
   type UsageSchema,
 } from '../../gen/budgetd/v1/model_call_pb.ts';
 import { USAGE_KINDS } from '../../pricing/usage/normalise-usage.ts';
+import { readText } from '../read-text.ts';
 import { parseCount } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -174,7 +174,7 @@ export function usageOf(options: UsageOptions): UsageInit | undefined {
 
 function textOf(file: string): string {
   try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
+    return readText(file === '-' ? 0 : file);
   } catch (error) {
     throw new UsageError(`${file} can't be read: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -381,6 +381,9 @@ No difference.
     for (const words of [['plan'], ['plan', '-f', '/none'], ['plan', '--nope'], ['lint'], ['lint', '-f', '/none']]) {
       expect((await run(...words)).exitCode).toBe(1);
     }
+    writeFileSync(join(folder, 'latin1.yaml'), Buffer.from('budgets:\n  a: { owner: café }\n', 'latin1'));
+    const garbled = await run('plan', '-f', join(folder, 'latin1.yaml'));
+    expect(garbled).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('line 2 is not UTF-8') });
     expect((await run('plan', '--help')).exitCode).toBe(0);
     const unreachable = await runCli({ address: '127.0.0.1:1' }, ['plan', '-f', file(ACME)]);
     expect(unreachable.exitCode).toBe(1);

@@ -1,6 +1,5 @@
 // The commands that keep budgets in a file: plan, apply, export and lint. What a file says of a budget is all of its terms: a key
 // that is left out is the default. Budgets that it does not name are left alone.
-import { readFileSync } from 'node:fs';
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { Command } from 'commander';
 import { MESSAGE_BYTES_MAX } from '../../../api/transport-limits.ts';
@@ -8,6 +7,7 @@ import { CHANGES_MAX } from '../../../api/validate/apply-budgets.ts';
 import { ApplyBudgetsRequestSchema, type Budget, BudgetService } from '../../../gen/budgetd/v1/budget_pb.ts';
 import type { BudgetTerms } from '../../../kernel/budget.ts';
 import { type TreeId, treeOf } from '../../../kernel/names.ts';
+import { readText } from '../../read-text.ts';
 import { counted } from '../counted.ts';
 import { unitOf } from '../draw-tree.ts';
 import { PLAN_EXIT } from '../exit-code.ts';
@@ -169,7 +169,7 @@ function addLint(program: Command, context: CommandContext): void {
 
 function readContent(file: string): string {
   try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
+    return readText(file === '-' ? 0 : file);
   } catch (error) {
     throw new UsageError(`can not read ${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
