@@ -1,8 +1,8 @@
 // Static bearer tokens of the configuration: one in the environment, any number in a YAML file. Identities of another kind
 // will come from another file like this one.
-import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { type BudgetPath, parsePath } from '../kernel/names.ts';
+import { readText } from './read-text.ts';
 
 /** A token as the api takes it. */
 export interface TokenConfig {
@@ -44,7 +44,7 @@ export function loadTokens(
 
 function readList(file: string, problems: string[]): readonly unknown[] {
   try {
-    const content: unknown = parse(readFileSync(file, 'utf8'));
+    const content: unknown = parse(readText(file));
     if (Array.isArray(content)) return content;
     problems.push(`${file} must hold a YAML list of tokens`);
   } catch (error) {

@@ -156,12 +156,12 @@ export interface SwitchBudget extends CommandBase {
 /** One change of an ApplyBudgets: a command of its own, with the tree, the actor and a key of its own in the others' row. */
 export type BudgetEdit = CreateBudget | UpdateBudget | SwitchBudget;
 
-/** Edits budgets of one tree in order, each seeing the ones before: all or none. */
+/** Edits budgets of one tree, judged by what all changes come to: all or none. */
 export interface ApplyBudgets extends CommandBase {
   readonly kind: 'ApplyBudgets';
   /**
-   * At least 1, no budget twice. Keys of changes share one fingerprint, that of the whole; the first change has the command's
-   * own key, under which a refusal is remembered.
+   * At least 1, no budget twice, in any order. Keys of changes share one fingerprint, that of the whole; the first change has the
+   * command's own key, under which a refusal is remembered.
    */
   readonly changes: readonly BudgetEdit[];
   /** Decides and changes nothing. */

@@ -1,8 +1,9 @@
 // Edits of many budgets of one tree, all or none. Each change is decided by the function that decides it alone, on the records as
-// the changes before it leave them; all of it is taken back before the decision is returned, which changes nothing itself.
+// those decided before it leave them; all of it is taken back before the decision is returned, which changes nothing itself.
 import type { BudgetAnswer } from './answer.ts';
 import { apply } from './apply.ts';
 import type { BudgetState } from './budget.ts';
+import { inDecidingOrder } from './change-order.ts';
 import type { ApplyBudgets, BudgetEdit } from './command.ts';
 import { decideCreate, decideSwitch, decideUpdate } from './decide-budget.ts';
 import { answerOnly, type DecideContext, type Decision, refuse } from './decision.ts';
@@ -27,11 +28,11 @@ interface Failed {
 }
 
 /**
- * Decides an ApplyBudgets. The first refusal, in the order of the changes, refuses the whole: its fields are named from the
- * request on, and it says which change it is about.
+ * Decides an ApplyBudgets. The order that the changes were given in says nothing; answers stand in it. The first refusal, in the
+ * order that they are decided in, refuses the whole: its fields are named from the request on, and it says which change it is about.
  */
 export function decideApplyBudgets(state: TreeState, command: ApplyBudgets, context: DecideContext): Decision {
-  const outcome = state.tentatively(() => applyInOrder(state, command.changes, context));
+  const outcome = state.tentatively(() => applyAll(state, command.changes, context));
   if ('refusal' in outcome) {
     const { refusal, path } = outcome;
     return refuse(state, command, context, refusal, { budget: path, budgets: knownChain(state, path) });
@@ -40,17 +41,17 @@ export function decideApplyBudgets(state: TreeState, command: ApplyBudgets, cont
   return command.dryRun ? answerOnly(answer) : { answer, entries: outcome.entries };
 }
 
-function applyInOrder(state: TreeState, changes: readonly BudgetEdit[], context: DecideContext): Applied | Failed {
+function applyAll(state: TreeState, changes: readonly BudgetEdit[], context: DecideContext): Applied | Failed {
   const beforeSeq = state.position.seq;
   const results: BudgetAnswer[] = [];
   const entries: Entry[] = [];
-  for (const [index, change] of changes.entries()) {
+  for (const { index, change } of inDecidingOrder(state, changes)) {
     const decision = decideEdit(state, change, context, beforeSeq);
     if (decision.answer.kind === 'refusal') {
       return { refusal: ofChange(decision.answer, index, change), path: change.budget };
     }
     invariant(decision.answer.kind === 'budget', 'an edit is answered with its budget');
-    results.push(decision.answer);
+    results[index] = decision.answer;
     for (const entry of decision.entries) {
       apply(state, entry);
       entries.push(entry);
@@ -75,13 +76,13 @@ function decideEdit(state: TreeState, change: BudgetEdit, context: DecideContext
 }
 
 /**
- * The pasts that its changes have to be decided with, each as the changes before it leave the records; those of changes up to the
- * first that would be refused.
+ * The pasts that its changes have to be decided with, each as those decided before it leave the records; those of changes up to
+ * the first that would be refused.
  */
 export function applyNeeds(state: TreeState, { changes }: ApplyBudgets, context: DecideContext): BudgetNeeds[] {
   const needs: BudgetNeeds[] = [];
   state.tentatively(() => {
-    for (const change of changes) {
+    for (const { change } of inDecidingOrder(state, changes)) {
       const { answer, entries } = decideBare(state, change, context, needs);
       if (answer.kind === 'refusal') return;
       for (const entry of entries) apply(state, entry);

@@ -1,6 +1,7 @@
 // The past of windows that an edit brings, summed over a whole tree's reservations by looking at each: what a lane has from its
 // store, without the store. Answers WindowSum's contract and nothing else.
 
+import type { LimitInput } from '../../src/kernel/budget.ts';
 import type { Command } from '../../src/kernel/command.ts';
 import type { BudgetPath } from '../../src/kernel/names.ts';
 import type { Reservation } from '../../src/kernel/reservation.ts';
@@ -11,20 +12,27 @@ import { UTC_CALENDAR } from './utc-calendar.ts';
 
 /**
  * The command as a lane would give it to the kernel at `nowMs`; only edits are changed. Everything is summed up that one could ask
- * for: its own windows, its children's in them, and its own in those of the budget above.
+ * for: its own windows, its children's in them, and its own in those of the budget above, also where the same command brings them.
  */
 export function withHistory<C extends Command>(state: TreeState, command: C, nowMs: number): C {
   if (command.kind !== 'ApplyBudgets') return editWithHistory(state, command, nowMs);
-  return { ...command, changes: command.changes.map((change) => editWithHistory(state, change, nowMs)) };
+  const { changes } = command;
+  const brought = changes.flatMap((change) => (change.kind === 'UpdateBudget' ? (change.limits ?? []) : []));
+  return { ...command, changes: changes.map((change) => editWithHistory(state, change, nowMs, brought)) };
 }
 
-function editWithHistory<C extends Command>(state: TreeState, command: C, nowMs: number): C {
+function editWithHistory<C extends Command>(
+  state: TreeState,
+  command: C,
+  nowMs: number,
+  brought: readonly LimitInput[] = [],
+): C {
   if (command.kind !== 'UpdateBudget' || command.history !== undefined) return command;
   const budget = state.budgetAt(command.budget);
   if (budget === undefined) return command;
   const { no, parentNo, childShares } = budget.def;
   const above = parentNo === undefined ? [] : (state.budget(parentNo)?.def.windows ?? []);
-  const rules = distinct([...(command.limits ?? []), ...above].map(({ rule }) => rule));
+  const rules = distinct([...(command.limits ?? []), ...above, ...brought].map(({ rule }) => rule));
   const budgets = [no, ...childShares.map(({ childNo }) => childNo)].map((budgetNo) => {
     const charging = [...state.reservations()].filter(({ accounts }) =>
       accounts.some((each) => each.budgetNo === budgetNo),

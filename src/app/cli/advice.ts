@@ -3,7 +3,7 @@ import { type CallError, type CallFailure, exitCodeOf } from './call-error.ts';
 import { formatWaitMs } from './duration.ts';
 import { EXIT } from './exit-code.ts';
 import { priceAdvice } from './price-advice.ts';
-import { joinForShell } from './shell-words.ts';
+import { joinForShell, operandForShell } from './shell-words.ts';
 
 /** Refusals that judged nothing about money: the same key may try again. */
 const NOT_REMEMBERED: ReadonlySet<string> = new Set(['BUDGET_SUSPENDED', 'NOT_ACTIVE', 'PRICE_UNKNOWN']);
@@ -98,7 +98,7 @@ const DETAILED: Readonly<Record<string, (failure: CallFailure, method: string) =
       : `The budget takes no cost past its ceiling: wait until others are done, and settle again with the same key; or ${raise(failure)}.`,
   PRICE_UNKNOWN: priceAdvice,
   BUDGET_EXISTS: ({ metadata: { budget } }) =>
-    `A budget of this name exists: see budgetctl get${budget === undefined ? '' : ` ${joinForShell([budget])}`}.`,
+    `A budget of this name exists: see budgetctl get${budget === undefined ? '' : ` ${operandForShell(budget)}`}.`,
   BUDGET_NOT_FOUND: ({ metadata: { budget } }, method) => {
     if (budget !== undefined && method === 'CreateBudget') return `Create ${budget} first, then what is below it.`;
     const list = 'List what there is: budgetctl tree.';
@@ -114,7 +114,7 @@ const DETAILED: Readonly<Record<string, (failure: CallFailure, method: string) =
 };
 
 function of({ metadata: { budget } }: CallFailure): string {
-  return budget === undefined ? '' : ` ${joinForShell([budget])}`;
+  return budget === undefined ? '' : ` ${operandForShell(budget)}`;
 }
 
 // A refusal says what is available, not what of the rest is spent and what is kept.

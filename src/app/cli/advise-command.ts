@@ -5,12 +5,14 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { type Command, Option } from 'commander';
 import { BudgetService } from '../../gen/budgetd/v1/budget_pb.ts';
 import { WindowSchema } from '../../gen/budgetd/v1/limit_pb.ts';
-import { type Reservation, ReservationService, ReservationState } from '../../gen/budgetd/v1/reservation_pb.ts';
+import { type Reservation, ReservationState } from '../../gen/budgetd/v1/reservation_pb.ts';
 import type { Calendar, WindowRule } from '../../kernel/window.ts';
 import { type Amount, parseAmount } from './amount.ts';
 import { readUnit } from './budget-commands.ts';
+import { CallError } from './call-error.ts';
 import { costFigures } from './cost-figures.ts';
 import { type Advice, adviceToJson, drawAdvice, type ProposedLimit } from './draw-advice.ts';
+import { chargedPaths, isWithin, listReservations } from './list-reservations.ts';
 import { checkUnits, rowsMaxOption, withExample } from './options.ts';
 import { readPages } from './pages.ts';
 import { type PastHold, replayLimit } from './replay-limit.ts';
@@ -38,7 +40,9 @@ interface AdviseOptions {
 export function addAdviseCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('advise <budget>')
-    .description('size limits from what was recorded: cost per run and per day, and what a limit would have refused')
+    .description(
+      'size limits from what was recorded: cost per run and per day, and what a limit would have refused; reads the whole tree, for what charges the budget by "also"',
+    )
     .addOption(
       new Option(
         '--limit <amount[/window]>',
@@ -79,7 +83,7 @@ async function advise(session: Session, path: string, options: AdviseOptions): P
   }
   await checkUnits([limit?.amount], () => Promise.resolve(unit));
   const runs = await readRuns(session, path);
-  const { rows, isCut } = await readReservations(session, path, options.maxRows);
+  const { rows, isCut, isNamedOnly } = await readReservations(session, path, options.maxRows);
   const costsOfRuns = runCosts(rows, path, runs);
   const advice: Advice = {
     budget: path,
@@ -91,12 +95,12 @@ async function advise(session: Session, path: string, options: AdviseOptions): P
     days: costFigures(dayCosts(rows, options.tz, calendar)),
     limit: limit && proposed(limit, rule, rows, costsOfRuns, calendar),
     truncated: isCut,
+    namedOnly: isNamedOnly,
   };
   session.terminal.out(session.isJson ? adviceToJson(advice) : drawAdvice(advice, session.terminal));
-  if (isCut) {
-    const warning = `There are more than the ${rows.length} reservations read: raise --max-rows.`;
-    session.terminal.err(session.terminal.paint('warning', warning));
-  }
+  const warn = (text: string): void => session.terminal.err(session.terminal.paint('warning', text));
+  if (isCut) warn(`There are more than the ${options.maxRows} reservations read: raise --max-rows.`);
+  if (isNamedOnly) warn(`What charges ${path} by "also" is not in it: you may not look at the whole tree.`);
 }
 
 async function readRuns(session: Session, parent: string): Promise<ReadonlySet<string>> {
@@ -108,13 +112,20 @@ async function readRuns(session: Session, parent: string): Promise<ReadonlySet<s
   return new Set(rows.filter(({ budget, kind }) => budget !== parent && kind === 'run').map(({ budget }) => budget));
 }
 
+// Those that were granted: one that left the queue ungranted, or still waits, has no lease, and no limit would have refused it.
 async function readReservations(session: Session, budget: string, rowsMax: number) {
-  const { rows, nextPageToken } = await readPages(rowsMax, '', async (pageSize, pageToken) => {
-    const request = { budget, pageSize, pageToken };
-    const page = await session.connection.call(ReservationService.method.listReservations, request);
-    return { rows: page.reservations, nextPageToken: page.nextPageToken };
-  });
-  return { rows, isCut: nextPageToken !== '' };
+  const read = async (charged: boolean) => {
+    const { rows, nextPageToken } = await listReservations(session, { budget, charged }, rowsMax);
+    const granted = rows.filter(({ expireTime }) => expireTime !== undefined);
+    return { rows: granted, isCut: nextPageToken !== '', isNamedOnly: !charged };
+  };
+  try {
+    return await read(true);
+  } catch (error) {
+    // Who is limited to a subtree sees what it was charged by its own budgets, and no more.
+    if (error instanceof CallError && error.failure.reason === 'FORBIDDEN') return read(false);
+    throw error;
+  }
 }
 
 const costOf = ({ settledMicros, overrunMicros }: Reservation): bigint => settledMicros + overrunMicros;
@@ -127,9 +138,12 @@ function runCosts(rows: readonly Reservation[], path: string, runs: ReadonlySet<
   }
   const costs = new Map<string, bigint>();
   for (const row of rows) {
-    const [child = ''] = row.budget.slice(path.length + 1).split('/', 1);
-    const run = `${path}/${child}`;
-    if (runs.has(run)) costs.set(run, (costs.get(run) ?? 0n) + costOf(row));
+    const within = chargedPaths(row).filter((each) => isWithin(path, each));
+    const charged = within.map((each) => `${path}/${each.slice(path.length + 1).split('/', 1)[0]}`);
+    // Each once, as it is charged.
+    for (const run of new Set(charged)) {
+      if (runs.has(run)) costs.set(run, (costs.get(run) ?? 0n) + costOf(row));
+    }
   }
   return [...costs.values()];
 }

@@ -8,6 +8,7 @@ import { durationFromMs, durationToMs, parseDurationMs, writeDurationMs } from '
 import { parseWhole } from './options.ts';
 import { parseRate } from './rate.ts';
 import { parseTemplate, TEMPLATE_EXAMPLE } from './template-json.ts';
+import { UsageError } from './usage-error.ts';
 
 /** The word that takes a bound, the rates or a template away. */
 export const NONE = 'none';
@@ -44,8 +45,9 @@ export function addBoundOptions(command: Command): Command {
       '--rate <rate>',
       'a brake: "60 requests/1m", also tokens and tool_calls, as far as callers declare them; may be given several times; an update replaces all rates: name each to keep it',
     ).argParser((text: string, previous: BoundOptions['rate']) => {
-      if (text === NONE) return NONE;
-      return [...(previous === undefined || previous === NONE ? [] : previous), parseRate(text)];
+      if (text === NONE && previous === undefined) return NONE;
+      if (text === NONE || previous === NONE) throw new UsageError('--rate none goes with no other --rate');
+      return [...(previous ?? []), parseRate(text)];
     }),
   );
   option('--max-reservation <amount>', 'largest single reservation', parseAmount);

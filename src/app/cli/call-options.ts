@@ -1,5 +1,4 @@
 // Model calls and usage as options. Its own file because every command that prices a call or its usage must take the same words.
-import { readFileSync } from 'node:fs';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Command, Option } from 'commander';
 import {
@@ -10,6 +9,7 @@ import {
   type UsageSchema,
 } from '../../gen/budgetd/v1/model_call_pb.ts';
 import { USAGE_KINDS } from '../../pricing/usage/normalise-usage.ts';
+import { readText } from '../read-text.ts';
 import { parseCount } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -174,7 +174,7 @@ export function usageOf(options: UsageOptions): UsageInit | undefined {
 
 function textOf(file: string): string {
   try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
+    return readText(file === '-' ? 0 : file);
   } catch (error) {
     throw new UsageError(`${file} can't be read: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -193,14 +193,14 @@ function parseTokens(text: string): bigint {
 }
 
 function parseMedia(text: string) {
-  const [kind = '', tokens = ''] = text.split('=');
-  if (!Object.hasOwn(MEDIA_KINDS, kind))
+  const [kind = '', tokens = '', ...more] = text.split('=');
+  if (!Object.hasOwn(MEDIA_KINDS, kind) || more.length > 0)
     throw new UsageError(`"${text}" is not kind=tokens, with a kind of ${Object.keys(MEDIA_KINDS).join(', ')}`);
   return { kind: MEDIA_KINDS[kind as keyof typeof MEDIA_KINDS], maxInputTokens: parseTokens(tokens) };
 }
 
 function parseTool(text: string) {
-  const [kind = '', uses = '', tokens = ''] = text.split(/[=,]/);
+  const [, kind = '', uses = '', tokens = ''] = /^([^=]*)=([^,]*),([^,]*)$/.exec(text) ?? [];
   if (!Object.hasOwn(TOOL_KINDS, kind))
     throw new UsageError(`"${text}" is not kind=uses,tokens, with a kind of ${Object.keys(TOOL_KINDS).join(', ')}`);
   return {

@@ -32,6 +32,8 @@ export interface Advice {
   readonly limit: ProposedLimit | undefined;
   /** There are reservations that were not read. */
   readonly truncated: boolean;
+  /** Only reservations that name the budget, or one below it: those that charge it by "also" could not be looked for. */
+  readonly namedOnly: boolean;
 }
 
 const COLUMNS: readonly Column[] = [

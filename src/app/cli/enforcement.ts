@@ -59,15 +59,15 @@ export function addEnforcementOptions(command: Command): Command {
 }
 
 function parseKept(text: string, previous: EnforcementOptions['keep']): EnforcementOptions['keep'] {
-  if (text === NONE) return NONE;
+  if (text === NONE && previous === undefined) return NONE;
+  if (text === NONE || previous === NONE) throw new UsageError('--keep none goes with no other --keep');
   const equals = text.indexOf('=');
   const word = text.slice(0, Math.max(0, equals));
   const priority = Object.hasOwn(PRIORITIES, word) ? PRIORITIES[word as keyof typeof PRIORITIES] : undefined;
   if (priority === undefined) {
     throw new UsageError(`"${text}" is not class=amount; classes are ${Object.keys(PRIORITIES).join(', ')}`);
   }
-  const before = previous === undefined || previous === NONE ? [] : previous;
-  return [...before, { priority, amount: parseAmount(text.slice(equals + 1)) }];
+  return [...(previous ?? []), { priority, amount: parseAmount(text.slice(equals + 1)) }];
 }
 
 function parseAlertAt(text: string): EnforcementOptions['alertAt'] {

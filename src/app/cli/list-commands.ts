@@ -7,12 +7,12 @@ import { type Budget, BudgetService, ListBudgetsResponseSchema } from '../../gen
 import {
   ListReservationsResponseSchema,
   type Reservation,
-  ReservationService,
   ReservationState,
 } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { ServerInfoService } from '../../gen/budgetd/v1/server_info_pb.ts';
 import { drawTree } from './draw-tree.ts';
 import { drawHolders, GROUPINGS, type Grouping, groupHolds, holdersToJson } from './group-holds.ts';
+import { listReservations } from './list-reservations.ts';
 import { parseCount, rowsMaxOption, withExample } from './options.ts';
 import { type Listing, readPages } from './pages.ts';
 import { type CommandContext, type Session, withSession } from './session.ts';
@@ -123,7 +123,7 @@ async function top(session: Session, path: string, options: TopOptions): Promise
       break;
     }
     const filter = { budget, state: ReservationState.ACTIVE, holder: '', charged: options.charged === true };
-    const listing = await listReservations(session, filter, options.maxRows - held.length, '');
+    const listing = await listReservations(session, filter, options.maxRows - held.length);
     held.push(...listing.rows);
     isCut ||= listing.nextPageToken !== '';
   }
@@ -149,30 +149,6 @@ async function reservations(session: Session, path: string, options: Reservation
     rows.length === 0 ? noneText('reservations', path, options) : drawReservations(rows, nowMs, session.terminal),
   );
   if (nextPageToken !== '') warnOfMore(session, rows.length, nextPageToken);
-}
-
-// The service lists by the budget that a reservation names. One that charges a budget by "also" names another one, anywhere in the
-// tree.
-function listReservations(
-  session: Session,
-  filter: {
-    readonly budget: string;
-    readonly state: ReservationState;
-    readonly holder: string;
-    readonly charged: boolean;
-  },
-  rowsMax: number,
-  firstPageToken: string,
-): Promise<Listing<Reservation>> {
-  const { budget: path, charged, ...rest } = filter;
-  const isWithin = (each: string): boolean => each === path || each.startsWith(`${path}/`);
-  const budget = charged ? (path.split('/', 1)[0] ?? path) : path;
-  return readPages(rowsMax, firstPageToken, async (pageSize, pageToken) => {
-    const request = { ...rest, budget, pageSize, pageToken };
-    const page = await session.connection.call(ReservationService.method.listReservations, request);
-    const rows = page.reservations.filter((row) => !charged || [row.budget, ...row.also].some(isWithin));
-    return { rows, nextPageToken: page.nextPageToken };
-  });
 }
 
 function noneText(what: string, path: string, { charged }: { readonly charged?: boolean }): string {

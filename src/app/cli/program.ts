@@ -8,6 +8,7 @@ import { addAdviseCommand } from './advise-command.ts';
 import { addBudgetCommands } from './budget-commands.ts';
 import { addFileCommands } from './budgets-file/file-commands.ts';
 import { CallError, exitCodeOf } from './call-error.ts';
+import { dashedWords } from './dashed-words.ts';
 import { EXIT, EXIT_CODE_HELP, type ExitCode } from './exit-code.ts';
 import { addInvoiceCommands } from './invoice/invoice-commands.ts';
 import { addListCommands } from './list-commands.ts';
@@ -35,6 +36,7 @@ const HELP_WIDTH = 100;
 const ABOUT = `Amounts: 0.25 (in the tree's unit), "0.25 USD" (the unit is checked), 250000micros or 250000u.
 Times: 60s, 5m, 1h30m, 7d.
 Windows: lifetime, hour, day, week, month, in a time zone day@Europe/Amsterdam (default UTC), rolling:1h, range:2026-03-01..2026-04-01.
+A name that looks like an option goes behind "--": budgetctl get -- --odd.
 --json prints the reply as proto JSON, amounts as strings of micro-units; a failed call is one JSON object on stderr.
 
 ${EXIT_CODE_HELP}
@@ -59,7 +61,7 @@ export async function runCommandLine(words: readonly string[], context: CliConte
   };
   const program = createProgram({ ...context, end, endFailed });
   try {
-    await program.parseAsync([...words], { from: 'user' });
+    await program.parseAsync(dashedWords(program, words), { from: 'user' });
     return exitCode;
   } catch (error) {
     const code = reportError(error, program.opts<{ readonly json?: boolean }>().json === true, context.terminal);

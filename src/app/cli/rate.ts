@@ -14,7 +14,8 @@ const KIND_WORDS: Readonly<Record<number, string>> = Object.fromEntries(
   Object.entries(KINDS).map(([word, kind]) => [kind, word]),
 );
 
-const PATTERN = /^([0-9]{1,13}) +(requests|tokens|tool_calls) *\/ *([0-9a-z]+)(?: +burst +([0-9]{1,13}))?$/;
+// A burst of 0 would mean that of the count.
+const PATTERN = /^([0-9]{1,13}) +(requests|tokens|tool_calls) *\/ *([0-9a-z]+)(?: +burst +([1-9][0-9]{0,12}))?$/;
 
 /** Reads `60 requests/1m` or `100000 tokens/1m burst 200000`. Throws UsageError. */
 export function parseRate(text: string): MessageInitShape<typeof RateSchema> {

@@ -1,8 +1,8 @@
 // Templates of budgets as a command line takes them: proto JSON, which people write by hand. Its own file because what is wrong in it
 // has to be said in few words, and because an example says more than a description.
-import { readFileSync } from 'node:fs';
 import { fromJsonString, type MessageInitShape } from '@bufbuild/protobuf';
 import { BudgetTemplateSchema } from '../../gen/budgetd/v1/terms_pb.ts';
+import { readText } from '../read-text.ts';
 import { UsageError } from './usage-error.ts';
 
 /** A template with one of everything that people ask for: windows, a rate, bounds, and a template in it. */
@@ -22,7 +22,7 @@ const UNREADABLE = /^cannot decode [a-z]+ (?:[a-z0-9]+\.)*([A-Za-z_.]+) from JSO
 
 /** A template in proto JSON: the text itself, or the name of a file with it. Throws UsageError. */
 export function parseTemplate(text: string): MessageInitShape<typeof BudgetTemplateSchema> {
-  const json = text.trimStart().startsWith('{') ? text : readText(text);
+  const json = text.trimStart().startsWith('{') ? text : readTemplate(text);
   try {
     return fromJsonString(BudgetTemplateSchema, json);
   } catch (error) {
@@ -31,9 +31,9 @@ export function parseTemplate(text: string): MessageInitShape<typeof BudgetTempl
   }
 }
 
-function readText(file: string): string {
+function readTemplate(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readText(file);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`takes JSON or a file with it: ${why}`);

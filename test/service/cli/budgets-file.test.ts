@@ -168,6 +168,74 @@ No difference.
     expect(again.stderr).toContain('prune/triage/run-1 was closed with prune/triage');
   });
 
+  it('says which runs are closed with a budget that it closes, and which are left alone', async () => {
+    await apply(`budgets:
+  runs:
+    limits: [9 USD]
+    budgets:
+      kept: { child_template: { kind: run } }
+      old: { child_template: { kind: run } }
+      team: { budgets: { old: { child_template: { kind: run } } } }
+`);
+    const made = ['runs/kept/1', 'runs/old/1', 'runs/old/2', 'runs/team/old/1'];
+    for (const budget of made)
+      await rpc.call(ReservationService.method.reserve, { budget, maxMicros: 1n, idempotencyKey: 'r' });
+    const rest = 'budgets: { runs: { limits: [9 USD], budgets: { kept: { child_template: { kind: run } } } } }';
+    const planned = await plan(rest, '--prune');
+    expect(planned.stdout).toBe(`runs (USD)
+  - runs/old (closed for good, with all below it)
+      below the template of runs/old: 2 open budgets
+  - runs/team (closed for good, with all below it)
+      below the template of runs/team/old: 1 open budget
+  2 unchanged
+  below the template of runs/kept (left alone): 1 open budget
+0 to create, 0 to change, 2 to close, 2 unchanged.
+`);
+    const { trees } = JSON.parse((await plan(rest, '--prune', '--json')).stdout);
+    expect(trees).toMatchObject([
+      {
+        close: ['runs/old', 'runs/team'],
+        closedBelowTemplates: [
+          { budget: 'runs/old', count: 2 },
+          { budget: 'runs/team/old', count: 1 },
+        ],
+        leftAlone: [],
+        belowTemplates: [{ budget: 'runs/kept', count: 1 }],
+      },
+    ]);
+    // Made between the plan that is shown and the answer.
+    const confirm = async () => {
+      made.push('runs/old/late');
+      await rpc.call(ReservationService.method.reserve, {
+        budget: 'runs/old/late',
+        maxMicros: 1n,
+        idempotencyKey: 'r',
+      });
+      return true;
+    };
+    const context = { address: `127.0.0.1:${service.grpcPort}` };
+    const applied = await runCli(context, ['apply', '-f', file(rest), '--prune'], { confirm });
+    expect(applied.exitCode).toBe(0);
+    const closedBy = await Promise.all(made.map(async (budget) => (await get(budget))?.closedBy));
+    expect(closedBy).toEqual(['', 'runs/old', 'runs/old', 'runs/team', 'runs/old']);
+  });
+
+  it('may move a floor from one budget to another, also to a new one and from one that it closes', async () => {
+    const floors = (rest: string, limit = 10) =>
+      `budgets:\n  floors:\n    limits: [${limit} USD]\n    budgets:\n${rest}`;
+    const child = (name: string, floor: number) => `      ${name}: { floor: ${floor} USD }\n`;
+    const files = [
+      floors(child('b', 4) + child('a', 6)),
+      floors(child('b', 6) + child('a', 4)),
+      floors(child('c', 2) + child('b', 4) + child('a', 4)),
+      floors(child('c', 7) + child('b', 5), 12),
+    ];
+    for (const content of files) {
+      expect(await apply(content, '--prune')).toMatchObject({ exitCode: 0, stderr: '' });
+      expect((await plan(content, '--prune')).exitCode).toBe(0);
+    }
+  });
+
   it('speaks for a part of a tree, by path, and knows what stands above it', async () => {
     await apply(ACME.replaceAll('acme', 'part'));
     const part = 'budgets: { part/triage: { owner: ops, limits: [500 EUR/day], shape: { max_active: 4 } } }\n';
@@ -313,6 +381,9 @@ No difference.
     for (const words of [['plan'], ['plan', '-f', '/none'], ['plan', '--nope'], ['lint'], ['lint', '-f', '/none']]) {
       expect((await run(...words)).exitCode).toBe(1);
     }
+    writeFileSync(join(folder, 'latin1.yaml'), Buffer.from('budgets:\n  a: { owner: café }\n', 'latin1'));
+    const garbled = await run('plan', '-f', join(folder, 'latin1.yaml'));
+    expect(garbled).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('line 2 is not UTF-8') });
     expect((await run('plan', '--help')).exitCode).toBe(0);
     const unreachable = await runCli({ address: '127.0.0.1:1' }, ['plan', '-f', file(ACME)]);
     expect(unreachable.exitCode).toBe(1);

@@ -228,7 +228,8 @@ Settled from 2026-02-01 00:00:00Z to 2026-04-01 00:00:00Z. P50, P95 and P99 are 
 
   it.each([
     [['--since', 'soon'], '"soon"'],
-    [['--since', '2026-02-31'], 'error: "2026-02-31" is not a date'],
+    [['--since', '2026-02-31'], 'error: "2026-02-31" is not a time'],
+    [['--since', '2026-02-01', '--until', '2026-02-20T24:00Z'], 'error: "2026-02-20T24:00Z" is not a time'],
     [['--since', '1h', '--until', '2h'], 'error: --since must be before --until'],
   ])('%j ends with 1', async (words, message) => {
     const { exitCode, stderr } = await run('estimates', ...words);

@@ -1,5 +1,6 @@
 // The commands that look: tree, top, reservations, status and verify.
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CliContext } from '../../../src/app/cli/session.ts';
 import { ConfigError } from '../../../src/app/config.ts';
@@ -8,7 +9,7 @@ import { BudgetService } from '../../../src/gen/budgetd/v1/budget_pb.ts';
 import { ReservationService, ReservationState } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
 import { ServerInfoService } from '../../../src/gen/budgetd/v1/server_info_pb.ts';
 import { StoreUnavailableError } from '../../../src/store/port.ts';
-import { type FakeCoordinator, startFakeCoordinator } from './fake-coordinator.ts';
+import { type FakeCoordinator, Refuse, startFakeCoordinator } from './fake-coordinator.ts';
 import { acme, ID, nowMs, type Result, reservation, runCli } from './run-cli.ts';
 
 let fake: FakeCoordinator;
@@ -114,6 +115,20 @@ describe('looking around', () => {
       pageSize: 1,
       pageToken: 'p1',
     });
+  });
+
+  it('advise counts what may be looked at, and says so where that is not the whole tree', async () => {
+    fake.answer(BudgetService.method.getBudget, () => ({ budget: acme }));
+    fake.answer(BudgetService.method.listBudgets, () => ({ budgets: [] }));
+    fake.answer(ReservationService.method.listReservations, ({ budget }) => {
+      if (budget === 'acme') throw new Refuse(status.PERMISSION_DENIED, 'FORBIDDEN', 'not your subtree');
+      return { reservations: [reservation({ state: ReservationState.SETTLED, settledMicros: 200_000n })] };
+    });
+    const { exitCode, stdout, stderr } = await run(['advise', 'acme/triage']);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('run (reservation)      1');
+    expect(stderr).toBe('What charges acme/triage by "also" is not in it: you may not look at the whole tree.\n');
+    expect(await run(['advise', 'acme'])).toMatchObject({ exitCode: 4, stdout: '' });
   });
 
   it('--charged finds those that charge a budget by also, all over the tree, and shows what they charge', async () => {

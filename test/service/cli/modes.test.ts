@@ -85,6 +85,18 @@ describe('create and update', () => {
     expect(fake.received).toEqual([]);
   });
 
+  it.each([
+    ['--keep', 'critical=3', 'none'],
+    ['--keep', 'none', 'critical=3'],
+    ['--rate', '60 requests/1m', 'none'],
+    ['--rate', 'none', '60 requests/1m'],
+  ])('take nothing and something for nothing clear: %s %s and %s', async (option, first, second) => {
+    const { exitCode, stderr } = await run('update', 'acme', option, first, option, second);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`${option} none goes with no other ${option}`);
+    expect(fake.received).toEqual([]);
+  });
+
   it('check the units of what is typed', async () => {
     fake.answer(BudgetService.method.getBudget, () => ({ budget: acme }));
     const { exitCode, stderr } = await run('update', 'acme', '--keep', 'critical=3 INR');

@@ -112,6 +112,11 @@ describe('a model call', () => {
       ['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--server-tool', 'x=1,2'],
       '"x=1,2" is not kind=uses,tokens',
     ],
+    [['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--media', 'image=5=6'], '"image=5=6" is not kind=tokens'],
+    ...['web_search=1,2,3', 'web_search=1=2', 'web_search,1,2', 'web_search=1'].map((tool): [string[], string] => [
+      ['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--server-tool', tool],
+      `"${tool}" is not kind=uses,tokens`,
+    ]),
     [['reserve', 'acme', '1', '--alternative', 'a=b/c'], 'the alternative a names a model: it goes with --model'],
     [['settle', ID], 'give either the actual cost, --usage-file or --unknown'],
     [['settle', ID, '1', '--usage-file', 'x', '--kind', 'gemini'], 'give either the actual cost'],

@@ -36,6 +36,19 @@ function rows() {
   return read.book.rows;
 }
 
+describe('prices retire', () => {
+  it('takes a row by its hash, whatever that begins with', async () => {
+    await good('prices', 'add', 'local/llama', '--free', '--source', 'base');
+    // One hash in 64 begins with a dash, and one in 4096 with two.
+    for (let no = 0; !rows().some(({ hash }) => hash.startsWith('-')); no += 1) {
+      await good(...GPT.slice(0, 3), '--input', `${no + 1}`, '--source', `try ${no}`);
+    }
+    const hash = rows().find((row) => row.hash.startsWith('-'))?.hash ?? '';
+    expect(await good('prices', 'retire', hash, '--from', '2027-01-01')).toContain('2027-01-01');
+    expect(await good('prices', 'retire', '--from', '2027-01-01', hash.slice(0, 12))).toContain('2027-01-01');
+  });
+});
+
 describe('prices add', () => {
   it('adds what is typed, once, and shows it', async () => {
     const more = ['--cache-read', '1.25', '--cache-write-5m', '3', '--cache-write-1h', '5', '--audio-input', '40'];
@@ -106,7 +119,16 @@ describe('prices add', () => {
     [[...GPT, '--cache-read', '1 EUR'], 'prices are in USD'],
     [[...GPT, '--free', '--seat'], 'one of them'],
     [[...GPT, '--band', '7..9'], 'hh:mm..hh:mm'],
+    [[...GPT, '--band', '08:75..10:00'], 'each from 00:00 to 23:59'],
+    [[...GPT, '--band', '08:00..24:00'], 'each from 00:00 to 23:59'],
+    [[...GPT, '--band', '08:00..10:00..12:00'], 'is not hh:mm..hh:mm'],
     [[...GPT, '--from', 'tomorrow'], 'is not a time'],
+    [[...GPT, '--from', '2026-02-30'], '"2026-02-30" is not a time'],
+    [[...GPT, '--until', '2026-04-31T09:00:00Z'], '"2026-04-31T09:00:00Z" is not a time'],
+    [['prices', 'retire', 'x', '--from', '2027-02-29'], 'is not a time'],
+    [['prices', 'unit', 'INR', '--source', 's', '--usd', '1', '--from', '2026-11-31'], 'is not a time'],
+    [['prices', 'list', '--at', '2026-06-31'], 'is not a time'],
+    [['quote', '--model', 'a/b', '--bytes', '1', '--at', '2026-09-31'], 'is not a time'],
     [['prices', 'unit', 'INR', '--source', 's'], 'say what it is worth'],
     [['prices', 'unit', 'INR', '--source', 's', '--usd', '1', '--per-usd', '1'], 'say what it is worth'],
     [['prices', 'list', '--all', '--at', '2026-01-01'], 'one of them'],

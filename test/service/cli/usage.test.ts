@@ -39,6 +39,20 @@ describe('usage', () => {
     expect(fake.received).toEqual([]);
   });
 
+  it.each([
+    ['get', '-acme', 'getBudget'],
+    ['get', '-acme:06fk2xw8q4h1v0t7m3r9ca', 'getReservation'],
+    ['tree', '-Vacme/x', 'listBudgets'],
+    ['suspend', '--A', 'suspendBudget'],
+    ['renew', '-acme:06fk2xw8q4h1v0t7m3r9ca', 'renew'],
+  ])('%s takes the name %s', async (command, name, method) => {
+    await run([command, name]);
+    expect(fake.received).toMatchObject([{ method: expect.stringMatching(new RegExp(`^${method}$`, 'i')) }]);
+    expect(JSON.stringify(fake.received, (_, value: unknown) => (typeof value === 'bigint' ? 0 : value))).toContain(
+      name,
+    );
+  });
+
   it('help explains the exit codes, and every command has an example', async () => {
     const { exitCode, stdout } = await run(['--help']);
     expect(exitCode).toBe(0);

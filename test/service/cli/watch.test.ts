@@ -25,9 +25,9 @@ function key(): { idempotencyKey: string } {
   return { idempotencyKey: `k${keyCount}` };
 }
 
-async function spend(budget: string, units: bigint): Promise<void> {
+async function spend(budget: string, units: bigint, also: string[] = []): Promise<void> {
   const maxMicros = units * MICROS;
-  const { reservation } = await rpc.call(ReservationService.method.reserve, { budget, maxMicros, ...key() });
+  const { reservation } = await rpc.call(ReservationService.method.reserve, { budget, also, maxMicros, ...key() });
   const cost = { case: 'actualMicros', value: maxMicros } as const;
   const reservationId = reservation?.reservationId ?? '';
   await rpc.call(ReservationService.method.settle, { reservationId, cost, ...key() });
@@ -150,6 +150,50 @@ day (UTC)                     2    6    7    7    7     13  USD
       days: { count: 1, maxMicros: '13000000' },
       limit: { kind: 'window', window: 'day@Asia/Tokyo', refusedCount: 1, refusedMicros: '6000000' },
       truncated: false,
+    });
+  });
+
+  describe('of a budget that is charged by "also"', () => {
+    beforeAll(async () => {
+      const create = (budget: string, terms: object = {}) =>
+        rpc.call(BudgetService.method.createBudget, { budget: { budget, uncapped: true, ...terms }, ...key() });
+      await create('dims', { limits: [{ amountMicros: 20n * MICROS }], uncapped: false });
+      await create('dims/work');
+      await create('dims/people');
+      await create('dims/people/maya', { kind: 'run' });
+      await create('dims/people/noor', { kind: 'run' });
+      await spend('dims/work', 3n, ['dims/people/maya', 'dims/people/noor']);
+      await spend('dims/work', 5n, ['dims/people/maya']);
+      await spend('dims/work', 7n);
+    });
+
+    it('counts what names it and what does not, once for each budget', async () => {
+      const maya = await run('advise', 'dims/people/maya', '--limit', '4/lifetime');
+      expect(maya.stderr).toBe('');
+      expect(maya.stdout).toMatch(/run \(reservation\) +2 +3 +5 +5 +5 +8 +USD/);
+      expect(maya.stdout).toContain('1 of 2 reservations would have been refused, which cost 5 USD');
+      const { stdout } = await run('advise', 'dims/people');
+      expect(stdout).toMatch(/run \(budget right below\) +2 +3 +8 +8 +8 +11 +USD/);
+      expect(stdout).toMatch(/day \(UTC\) +1 +8 +8 +8 +8 +8 +USD/);
+      expect((await run('advise', 'dims')).stdout).toMatch(/run \(reservation\) +3 +5 +7 +7 +7 +15 +USD/);
+    });
+
+    it('leaves out those that never got a hold: they wait, or left the queue', async () => {
+      const budget = 'dims/work';
+      const full = { budget, maxMicros: 5n * MICROS, ...key() };
+      const { reservation } = await rpc.call(ReservationService.method.reserve, full);
+      const waiting = { budget, maxMicros: 9n * MICROS, maxWait: { seconds: 600n, nanos: 0 }, ...key() };
+      const given = rpc.call(ReservationService.method.reserve, waiting).catch((error: unknown) => error);
+      const queue = async () => (await run('reservations', budget, '--state', 'queued', '--json')).stdout;
+      while (!(await queue()).includes('RESERVATION_STATE_QUEUED')) await delay(20);
+      const counted = async () => (await run('advise', budget, '--limit', '100/lifetime')).stdout;
+      expect(await counted()).toContain('0 of 4 reservations');
+      const id = JSON.parse(await queue()).reservations[0].reservationId as string;
+      await rpc.call(ReservationService.method.release, { reservationId: id, ...key() });
+      await given;
+      expect(await counted()).toContain('0 of 4 reservations');
+      const reservationId = reservation?.reservationId ?? '';
+      await rpc.call(ReservationService.method.release, { reservationId, ...key() });
     });
   });
 

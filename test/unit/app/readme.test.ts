@@ -29,6 +29,20 @@ function anchorsOf(page: string): readonly string[] {
   return [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
 }
 
+test('methods that comments of the contract and the pages name are there', () => {
+  const protos = readdirSync(join(ROOT, 'proto/budgetd/v1')).map((name) => read(`proto/budgetd/v1/${name}`));
+  const known = new Set(
+    protos.flatMap((text) => [...text.matchAll(/(?:rpc|message|enum) (\w+)/g)].map(([, name]) => name)),
+  );
+  const named = [...protos, ...PAGES.map(read)].flatMap((text) =>
+    [
+      ...text.matchAll(/\b(?:Add|Apply|Batch|Close|Create|Get|List|Resume|Retire|Suspend|Top|Update|Watch)[A-Z]\w+/g),
+    ].map(([name]) => name),
+  );
+  expect(named.length).toBeGreaterThan(100);
+  expect(named.filter((name) => !known.has(name))).toEqual([]);
+});
+
 test('the README has every setting, in order, as --help shows it', () => {
   const rows = read('README.md').match(/^\| `(?:BUDGETD_|DATABASE_)\w+` .*$/gm);
   // The formatter pads columns.

@@ -59,6 +59,10 @@ describe('parseWindow', () => {
     'range:2026-13-01..2027-01-01',
     'range:2026-03-01T09:00..2026-03-02',
     'range:1969-12-31..1970-01-02',
+    'range:2026-02-30..2026-04-01',
+    'range:2026-02-01..2026-04-31',
+    'range:2026-02-29T09:00:00Z..2026-04-01',
+    'range:2026-03-01T24:00:00Z..2026-04-01',
   ])('refuses %j', (text) => {
     expect(() => parseWindow(text)).toThrow(UsageError);
   });
@@ -84,6 +88,7 @@ describe('rates', () => {
     '-1 requests/1m',
     '60 requests/60',
     '1 tokens/1s burst',
+    '1 tokens/1s burst 0',
     '1.5 tokens/1s',
   ])('refuses %j', (text) => {
     expect(() => parseRate(text)).toThrow(UsageError);

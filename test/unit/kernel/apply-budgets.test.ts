@@ -1,7 +1,8 @@
-// Edits of many budgets at once: each seeing the ones before, all or none, repeated as one.
+// Edits of many budgets at once: judged by what they come to together, all or none, repeated as one.
 import { describe, expect, it } from 'vitest';
 import type { BudgetAnswer, BudgetsAnswer } from '../../../src/kernel/answer.ts';
 import { apply } from '../../../src/kernel/apply.ts';
+import { CHILD_SHARE_COUNT_MAX } from '../../../src/kernel/child-share.ts';
 import type { BudgetEdit, Command } from '../../../src/kernel/command.ts';
 import { rollingRule } from '../../../src/kernel/window.ts';
 import { type Commands, personalFields } from '../../support/commands.ts';
@@ -28,7 +29,7 @@ const pathsAndRevisions = ({ results }: BudgetsAnswer) =>
   results.map(({ def }: BudgetAnswer) => [def.path, def.revision]);
 
 describe('ApplyBudgets', () => {
-  it('makes, edits and closes in order, each change seeing the ones before it', () => {
+  it('makes, edits and closes from the root down, and answers in the order of the changes', () => {
     const driver = withTree();
     const { make } = driver;
     const seqBefore = driver.state.position.seq;
@@ -47,11 +48,11 @@ describe('ApplyBudgets', () => {
       ['t', 2],
     ]);
     expect(driver.journal.slice(-5).map(({ type, seq }) => [type, seq - seqBefore])).toEqual([
-      ['BudgetClosed', 1],
-      ['BudgetCreated', 2],
+      ['BudgetUpdated', 1],
+      ['BudgetClosed', 2],
       ['BudgetCreated', 3],
       ['BudgetUpdated', 4],
-      ['BudgetUpdated', 5],
+      ['BudgetCreated', 5],
     ]);
     expect(driver.state.budgetAt('t' as never)?.openChildCount).toBe(2);
     expect(granted(driver.run(driver.make.reserve('t/c/d', 1))).headroom).toMatchObject({ micros: 0n });
@@ -69,8 +70,8 @@ describe('ApplyBudgets', () => {
       { reason: 'BUDGET_NOT_FOUND', change: { index: 1, budget: 't/d' } },
     ],
     [
-      'a parent that comes later',
-      (make) => [make.create('t/c/d', { limits: 1 }), make.create('t/c', { limits: 1 })],
+      'a parent that is not there',
+      (make) => [make.create('t/c/d', { limits: 1 })],
       { reason: 'BUDGET_NOT_FOUND', budget: 't/c', change: { index: 0, budget: 't/c/d' } },
     ],
     [
@@ -109,6 +110,77 @@ describe('ApplyBudgets', () => {
     expect(pictureOf(driver.state)).toEqual(before);
     // What would pass before it passes alone.
     for (const change of changes(driver.make).slice(0, refusal.change?.index)) budgetOf(driver.run(change));
+  });
+
+  type Build = (make: Commands) => readonly BudgetEdit[];
+  const floored: Build = (make) => [
+    make.create('t', { limits: 10, shape: { maxChildren: 3 } }),
+    make.create('t/a', { floor: 6 }),
+    make.create('t/b', { floor: 4 }),
+  ];
+  const uncapped: Build = (make) => [make.create('t', { uncapped: true }), make.create('t/a', { limits: 5 })];
+  const shared: Build = (make) => [
+    make.create('t', { limits: 10 }),
+    ...Array.from({ length: CHILD_SHARE_COUNT_MAX }, (_, no) => make.create(`t/${no}`, { share: 50 })),
+  ];
+  const reached: readonly [string, Build, Build][] = [
+    [
+      'a floor that one takes and another gives up',
+      floored,
+      (make) => [make.update('t/b', { floor: 6 }), make.update('t/a', { floor: 4 })],
+    ],
+    [
+      'a floor that a new one takes',
+      floored,
+      (make) => [make.create('t/c', { floor: 6 }), make.update('t/a', { floor: 0 })],
+    ],
+    ['a floor that a closed one leaves', floored, (make) => [make.update('t/b', { floor: 10 }), make.close('t/a')]],
+    [
+      'floors that a larger limit has room for',
+      floored,
+      (make) => [make.update('t/b', { floor: 8 }), make.update('t', { limits: 14 })],
+    ],
+    [
+      'etags of a budget and of those below it whose floors edit it',
+      floored,
+      (make) => [
+        { ...make.close('t/a'), expectedRevision: 1 },
+        make.update('t/b', { floor: 5, revision: 1 }),
+        make.update('t', { limits: 12, revision: 3 }),
+      ],
+    ],
+    ['a parent and its child', floored, (make) => [make.create('t/c/d'), make.create('t/c')]],
+    ['the place of a closed one', floored, (make) => [make.create('t/c'), make.create('t/d'), make.close('t/b')]],
+    [
+      'a limit above instead of one below',
+      uncapped,
+      (make) => [make.update('t/a', { limits: {} }), make.update('t', { limits: 5, uncapped: false })],
+    ],
+    [
+      'the last place among those that are counted apart',
+      shared,
+      (make) => [make.create('t/new', { share: 5 }), make.update('t/7', { share: { to: undefined } })],
+    ],
+  ];
+
+  it.each(reached)('judges by what all come to, in any order: %s', (_, before, changesOf) => {
+    for (const isReversed of [false, true]) {
+      const driver = new KernelDriver();
+      for (const command of before(driver.make)) budgetOf(driver.run(command));
+      const changes = changesOf(driver.make);
+      const ordered = isReversed ? changes.toReversed() : changes;
+      expect(applied(driver, ordered).results.map(({ def }) => def.path)).toEqual(ordered.map(({ budget }) => budget));
+    }
+  });
+
+  it('refuses floors that pass the limit that the same call lowers, in any order', () => {
+    for (const isReversed of [false, true]) {
+      const driver = withTree();
+      const changes = [driver.make.update('t/a', { floor: 60 }), driver.make.update('t', { limits: 50 })];
+      const refusal = refused(driver.run(driver.make.applyBudgets(isReversed ? changes.toReversed() : changes)));
+      expect(refusal).toMatchObject({ reason: 'INVALID_FIELD', change: { index: isReversed ? 1 : 0, budget: 't/a' } });
+      expect(refusal.fields).toMatchObject([{ field: `changes[${isReversed ? 1 : 0}].update.budget.floor_micros` }]);
+    }
   });
 
   it('is told by the first refusal, however many there are', () => {

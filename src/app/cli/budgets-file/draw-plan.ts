@@ -14,10 +14,16 @@ const DEFAULT = '(default)';
 
 /** One tree. */
 export function drawPlan(plan: TreePlan, terminal: Terminal): string {
-  const { tree, unit, creates, edits, closes, unchangedCount, leftAlone, templated } = plan;
+  const { tree, unit, creates, edits, closes, unchangedCount, leftAlone, templated, closedTemplated } = plan;
   const line = (tone: Tone, text: string): string => terminal.paint(tone, printable(text));
   const lines = [line('heading', `${tree} (${unit})`)];
-  for (const { budget } of closes) lines.push(line('bad', `  - ${budget} (closed for good, with all below it)`));
+  for (const { budget: closed } of closes) {
+    lines.push(line('bad', `  - ${closed} (closed for good, with all below it)`));
+    for (const { budget, count } of closedTemplated) {
+      if (budget !== closed && !budget.startsWith(`${closed}/`)) continue;
+      lines.push(line('bad', `      below the template of ${budget}: ${counted(count, 'open budget')}`));
+    }
+  }
   for (const { path, message } of creates) {
     lines.push(line('good', `  + ${path}`));
     for (const known of EDITABLE_FIELDS) {
@@ -60,18 +66,19 @@ export function planToJson(
   warnings: readonly string[],
   refusals: readonly string[],
 ): string {
-  const trees = plans.map(({ tree, unit, creates, edits, closes, unchangedCount, leftAlone, templated }) => ({
-    tree,
-    unit,
-    create: creates.map(({ path }) => path),
-    update: edits.map(({ budget, fields }) => ({
+  const trees = plans.map((plan) => ({
+    tree: plan.tree,
+    unit: plan.unit,
+    create: plan.creates.map(({ path }) => path),
+    update: plan.edits.map(({ budget, fields }) => ({
       budget: budget.path,
       fields: fields.map(({ field, before, after }) => ({ field, before, after })),
     })),
-    close: closes.map(({ budget }) => budget),
-    unchanged: unchangedCount,
-    leftAlone,
-    belowTemplates: templated,
+    close: plan.closes.map(({ budget }) => budget),
+    closedBelowTemplates: plan.closedTemplated,
+    unchanged: plan.unchangedCount,
+    leftAlone: plan.leftAlone,
+    belowTemplates: plan.templated,
   }));
   return JSON.stringify({ trees, warnings, refusals }, null, 2);
 }

@@ -1,10 +1,10 @@
 // The commands that keep budgets in a file: plan, apply, export and lint. What a file says of a budget is all of its terms: a key
 // that is left out is the default. Budgets that it does not name are left alone.
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { type Budget, BudgetService } from '../../../gen/budgetd/v1/budget_pb.ts';
 import type { BudgetTerms } from '../../../kernel/budget.ts';
 import { type TreeId, treeOf } from '../../../kernel/names.ts';
+import { readText } from '../../read-text.ts';
 import { counted } from '../counted.ts';
 import { unitOf } from '../draw-tree.ts';
 import { PLAN_EXIT } from '../exit-code.ts';
@@ -63,7 +63,7 @@ function addPlan(program: Command, context: CommandContext): void {
     )
     .requiredOption(...FILE_OPTION)
     .option('--tree <tree>', 'this tree of the file only')
-    .option('--prune', 'also close budgets that the file does not name')
+    .option('--prune', 'also close budgets that the file does not name, with all below them')
     .action(async (options: PlanOptions) => {
       context.endFailed(PLAN_EXIT.failed);
       await withSession(context, command, async (session) => {
@@ -91,7 +91,10 @@ function addApply(program: Command, context: CommandContext): void {
     )
     .requiredOption(...FILE_OPTION)
     .option('--tree <tree>', 'this tree of the file only')
-    .option('--prune', 'close, for good, budgets beside and below those of the file that it does not name')
+    .option(
+      '--prune',
+      'close, for good, budgets beside and below those of the file that it does not name, with all below them',
+    )
     .option('-y, --yes', 'do not ask')
     .addOption(keyOption())
     .action((options: ApplyOptions) =>
@@ -167,7 +170,7 @@ function addLint(program: Command, context: CommandContext): void {
 
 function readContent(file: string): string {
   try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
+    return readText(file === '-' ? 0 : file);
   } catch (error) {
     throw new UsageError(`can not read ${file}: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -37,13 +37,22 @@ export interface TreePlan {
   readonly unit: string;
   readonly creates: readonly FileBudget[];
   readonly edits: readonly Edit[];
-  /** Budgets to close, which the file does not name. */
+  /** Budgets to close, with all below them; the file names none of those. */
   readonly closes: readonly Budget[];
   readonly unchangedCount: number;
   /** Budgets that the file does not name and that stay. */
   readonly leftAlone: readonly string[];
-  /** Open budgets right below templates that the file does not name, by the budget whose template it is. */
-  readonly templated: readonly { readonly budget: string; readonly count: number }[];
+  /** Open budgets right below templates that the file does not name and that stay. */
+  readonly templated: readonly TemplatedCount[];
+  /** Those that are closed with one of `closes`. */
+  readonly closedTemplated: readonly TemplatedCount[];
+}
+
+/** How many open budgets stand right below a template and were not read. */
+export interface TemplatedCount {
+  /** The budget whose template it is. */
+  readonly budget: string;
+  readonly count: number;
 }
 
 /** Compares. `prune`: close what the file does not name. Notes budgets that are closed for good. */
@@ -78,7 +87,9 @@ export function planTree(
   const others = othersOf(tree, budgets, live);
   const closes = prune ? others.filter(({ budget }) => isLoose(budget, others, budgets)) : [];
   const closed = new Set(closes.map(({ budget }) => budget));
-  const staying = others.filter(({ budget }) => !chainOf(budget as BudgetPath).some((path) => closed.has(path)));
+  const isStaying = ({ budget }: { readonly budget: string }): boolean =>
+    !chainOf(budget as BudgetPath).some((path) => closed.has(path));
+  const templated = templatedOf(tree, budgets, live);
   return {
     tree,
     unit,
@@ -86,8 +97,9 @@ export function planTree(
     edits,
     closes,
     unchangedCount: budgets.length - creates.length - edits.length,
-    leftAlone: staying.map(({ budget }) => budget),
-    templated: templatedOf(tree, budgets, live),
+    leftAlone: others.filter(isStaying).map(({ budget }) => budget),
+    templated: templated.filter(isStaying),
+    closedTemplated: templated.filter((each) => !isStaying(each)),
   };
 }
 
@@ -153,7 +165,7 @@ function isLoose(path: string, others: readonly Budget[], budgets: readonly File
   return isFree(path) && !isUnderLoose;
 }
 
-function templatedOf(tree: TreeId, budgets: readonly FileBudget[], live: LiveBudgets): TreePlan['templated'] {
+function templatedOf(tree: TreeId, budgets: readonly FileBudget[], live: LiveBudgets): TemplatedCount[] {
   return [...live.values()].flatMap(({ budget, childTemplate, openChildren, closedBy }) => {
     const isConcerned = budgets.some(({ path }) => chainOf(budget as BudgetPath).includes(path));
     if (treeOf(budget as BudgetPath) !== tree || childTemplate === undefined || closedBy !== '' || !isConcerned)
@@ -166,14 +178,11 @@ function templatedOf(tree: TreeId, budgets: readonly FileBudget[], live: LiveBud
   });
 }
 
-/** The request that does what a plan says. What is closed goes first, then budgets from the root down. */
+/** The request that does what a plan says. The service judges what all changes come to: their order says nothing. */
 export function requestOf(plan: TreePlan, key: string): MessageInitShape<typeof ApplyBudgetsRequestSchema> {
   const { tree, unit, creates, edits, closes } = plan;
-  const downwards = [
-    ...creates.map((budget) => ({ depth: depthOf(budget.path), change: creating(budget, unit) })),
-    ...edits.map((edit) => ({ depth: depthOf(edit.budget.path), change: editing(edit) })),
-  ].sort((a, b) => a.depth - b.depth);
-  return { tree, idempotencyKey: key, changes: [...closes.map(closing), ...downwards.map(({ change }) => change)] };
+  const changes = [...closes.map(closing), ...creates.map((budget) => creating(budget, unit)), ...edits.map(editing)];
+  return { tree, idempotencyKey: key, changes };
 }
 
 type ChangeInit = MessageInitShape<typeof BudgetChangeSchema>;

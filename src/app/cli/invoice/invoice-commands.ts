@@ -6,8 +6,8 @@ import { isInvoiceMonth } from '../../../pricing/invoice/invoice-month.ts';
 import { judgeEstimates } from '../../../pricing/invoice/judge-estimates.ts';
 import { isProviderId } from '../../../pricing/price-row.ts';
 import { counted } from '../counted.ts';
-import { parseDurationMs } from '../duration.ts';
 import { PLAN_EXIT } from '../exit-code.ts';
+import { parseSinceMs } from '../instant.ts';
 import { withExample } from '../options.ts';
 import { printable } from '../printable-text.ts';
 import type { CommandContext } from '../session.ts';
@@ -154,8 +154,8 @@ function addEstimates(invoice: Command, context: CommandContext): void {
 
 async function estimates(context: CommandContext, command: Command, options: EstimatesOptions): Promise<void> {
   const { terminal, nowMs } = context;
-  const fromMs = instantOf(options.since, nowMs());
-  const untilMs = options.until === undefined ? nowMs() : instantOf(options.until, nowMs());
+  const fromMs = parseSinceMs(options.since, nowMs());
+  const untilMs = options.until === undefined ? nowMs() : parseSinceMs(options.until, nowMs());
   if (fromMs >= untilMs) throw new UsageError('--since must be before --until');
   const judged = judgeEstimates(
     await context.spend.readEstimateShares(databaseOf(options, context), { fromMs, untilMs }),
@@ -183,18 +183,4 @@ function addAlias(text: string, before: readonly InvoiceAlias[] = []): readonly 
     throw new UsageError(`${provider}/${model} is given twice`);
   }
   return [...before, { provider, model, target: { provider: targetProvider, model: targetModel } }];
-}
-
-const INSTANT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?Z)?$/;
-
-function instantOf(text: string, nowMs: number): number {
-  if (!INSTANT.test(text)) {
-    // `7d` is no date; a text that is neither is told as the time that it is not.
-    return nowMs - parseDurationMs(text);
-  }
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== text.slice(0, 10)) {
-    throw new UsageError(`"${text}" is not a date`);
-  }
-  return ms;
 }

@@ -12,6 +12,7 @@ import {
   type InvoiceSums,
   type ModelSum,
 } from '../../../pricing/invoice/invoice-sums.ts';
+import { Utf8Lines } from '../../read-text.ts';
 
 /** Longer than any line of an export. A quote that nobody closes takes no more of the file than this. */
 const LINE_BYTES_MAX = 65_536;
@@ -72,6 +73,10 @@ export async function readInvoice(input: Readable, options: InvoiceFileOptions):
     },
   });
   input.on('error', (error) => parser.destroy(error));
+  // The parser would read another character in the place of bytes that are none.
+  const utf8 = new Utf8Lines();
+  input.on('data', (bytes: Buffer) => reading.refuseBytes(utf8.add(bytes)));
+  input.on('end', () => reading.refuseBytes(utf8.end()));
   try {
     for await (const { record, info } of input.pipe(parser) as AsyncIterable<CsvRecord>) {
       if (!reading.read(record, info.lines)) break;
@@ -128,6 +133,11 @@ class InvoiceReading {
       this.#endLine = Math.max(this.#endLine, line);
       this.#report(line, 'has a quote inside a field that is not quoted');
     } else this.#broken = { line, text: textOf(error) };
+  }
+
+  /** Takes the numbers of lines that are not UTF-8. */
+  refuseBytes(lines: readonly number[]): void {
+    for (const line of lines) this.#report(line, 'is not UTF-8');
   }
 
   end(): InvoiceFile {

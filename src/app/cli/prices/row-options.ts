@@ -119,10 +119,14 @@ export function parseUsd(text: string): Amount {
 }
 
 function parseBand(text: string): NonNullable<RowInit['band']> {
-  const [, startHour, startMinute, endHour, endMinute] = /^(\d\d):(\d\d)\.\.(\d\d):(\d\d)$/.exec(text) ?? [];
-  const timeMs = (hour: string | undefined, minute: string | undefined) =>
-    (Number(hour) * 60 + Number(minute)) * 60_000;
-  const [startMs, endMs] = [timeMs(startHour, startMinute), timeMs(endHour, endMinute)];
-  if (Number.isNaN(startMs) || Number.isNaN(endMs)) throw new UsageError(`"${text}" is not hh:mm..hh:mm`);
-  return { start: durationFromMs(startMs), end: durationFromMs(endMs) };
+  const [start, end, ...more] = text.split('..').map(timeOfDayMs);
+  if (start === undefined || end === undefined || more.length > 0) {
+    throw new UsageError(`"${text}" is not hh:mm..hh:mm, each from 00:00 to 23:59`);
+  }
+  return { start: durationFromMs(start), end: durationFromMs(end) };
+}
+
+function timeOfDayMs(text: string): number | undefined {
+  const [, hours, minutes] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
+  return hours === undefined ? undefined : (Number(hours) * 60 + Number(minutes)) * 60_000;
 }

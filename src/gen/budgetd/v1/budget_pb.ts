@@ -543,7 +543,7 @@ export type BudgetChange = Message<"budgetd.v1.BudgetChange"> & {
    */
   change: {
     /**
-     * Creates a budget, below one that is there or that an earlier change creates.
+     * Creates a budget, below one that is there or that another change creates.
      *
      * @generated from field: budgetd.v1.CreateBudgetRequest create = 1;
      */
@@ -619,7 +619,7 @@ export const ApplyBudgetsRequestSchema: GenMessage<ApplyBudgetsRequest> = /*@__P
   messageDesc(file_budgetd_v1_budget, 11);
 
 /**
- * A budget as a change left it.
+ * A budget as its change left it. A change of the floor or the share of a child, in the same call, edits it once more.
  *
  * @generated from message budgetd.v1.AppliedBudget
  */
@@ -1017,10 +1017,11 @@ export const BudgetService: GenService<{
     output: typeof UpdateBudgetResponseSchema;
   },
   /**
-   * Edits budgets of one tree, all or none: the changes are decided in their order, each on what the ones before it leave,
-   * and the first that is refused refuses them all. Errors: those of the changes, with `changes[3].` in front of each field
-   * and the place (from 0) and the budget of the change as `change_index` and `change_budget`; FORBIDDEN where one budget
-   * is outside the caller's subtree; IDEMPOTENCY_KEY_REUSED.
+   * Edits budgets of one tree, all or none. The changes may stand in any order: each is judged by what all of them come to.
+   * They are decided from the root down, side by side closings first, then floors and shares that shrink; the first that is
+   * refused refuses them all. Errors: those of the changes, with `changes[3].` in front of each field and the place (from 0)
+   * and the budget of the change as `change_index` and `change_budget`; FORBIDDEN where one budget is outside the caller's
+   * subtree; IDEMPOTENCY_KEY_REUSED.
    *
    * @generated from rpc budgetd.v1.BudgetService.ApplyBudgets
    */

@@ -53,6 +53,33 @@ test.each([
   expect((await problemsOf(text))[0]).toBe(first);
 });
 
+test.each([[1], [7], [64], [10_000]])(
+  'bytes that are no UTF-8 are told with their line, in parts of %i',
+  async (size) => {
+    const bytes = Buffer.concat([
+      ...[Buffer.from('date,model,cost,note\n2026-11-01,café €😀,1,\n2026-11-01,caf'), Buffer.from([0xe9])],
+      ...[Buffer.from(',1,\r\n2026-11-01,good,1,\r2026-11-01,good,?,'), Buffer.from([0xc3])],
+      ...[Buffer.from('\n2026-11-01,good,1,"two\n'), Buffer.from([0xff]), Buffer.from('"\n2026-11-01,good,1,')],
+      Buffer.from([0xe2, 0x82]),
+    ]);
+    const parts = Array.from({ length: Math.ceil(bytes.length / size) }, (_, no) =>
+      bytes.subarray(no * size, (no + 1) * size),
+    );
+    const { problems, problemCount } = await readInvoice(Readable.from(parts), {
+      provider: 'openai',
+      month: undefined,
+    });
+    expect(problems.map(({ line, text }) => `${line}: ${text}`).sort()).toEqual([
+      '3: is not UTF-8',
+      '5: cost "?" must be a plain decimal in USD such as 12.34',
+      '5: is not UTF-8',
+      '7: is not UTF-8',
+      '8: is not UTF-8',
+    ]);
+    expect(problemCount).toBe(5);
+  },
+);
+
 test('a file of another kind is told of a hundred times at the most, and counted', async () => {
   const { problems, problemCount } = await read(`date,model,cost${'\n1,2,3'.repeat(1_000)}`);
   expect([problems.length, problemCount, problems[99]?.line]).toEqual([100, 1_000, 101]);

@@ -131,7 +131,7 @@ export type GetServerInfoResponse = Message<"budgetd.v1.GetServerInfoResponse"> 
   prices?: PriceStatus | undefined;
 
   /**
-   * Callers whose Reserve with max_wait waits for room here, over all trees; 0 on a standby. GetQueue names them budget by budget.
+   * Callers whose Reserve with max_wait waits for room here, over all trees; 0 on a standby. ListQueue names them budget by budget.
    *
    * @generated from field: int64 waiting_count = 14;
    */
