@@ -29,17 +29,16 @@ async function serve(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = loadConfig(environment);
   const service = await startService(config, createLogger(config.logLevel), overrides);
   service.onFatal(fail);
-  const stop = async (): Promise<void> => {
-    process.off('message', obey);
-    await service.stop();
-  };
   const obey = (message: ToChild): void => {
     if (message.kind === 'move-clock') {
       nowMs = message.nowMs;
       say({ kind: 'clock-moved', nowMs });
     } else if (message.kind === 'measure') say({ kind: 'measured', ...measure() });
-    else if (message.kind === 'stop') stop().then(() => process.exit(0), fail);
-    else if (message.kind === 'rest') stop().then(rest, fail);
+    else if (message.kind === 'stop') service.stop().then(() => process.exit(0), fail);
+    else if (message.kind === 'rest') {
+      process.off('message', obey);
+      service.stop().then(rest, fail);
+    }
   };
   process.on('message', obey);
   say({ kind: 'listening', grpcPort: service.grpcPort, connectPort: service.connectPort });

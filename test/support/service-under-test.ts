@@ -11,8 +11,6 @@ import { CLOCK_VARIABLE, type FromChild, type Holdings, type ToChild } from './s
 const CHILD_FILE = fileURLToPath(new URL('./service-process.ts', import.meta.url));
 // Loading the sources takes a second or two alone; a machine that runs all tests at once may need ten times that.
 const START_DEADLINE_MS = 30_000;
-// An orderly stop takes some tens of milliseconds; what does not end in this time, for example without its database, is killed.
-const REST_DEADLINE_MS = 5_000;
 // Enough to see why a service died.
 const LOG_TAIL_CHARS = 16_384;
 
@@ -106,16 +104,16 @@ export class ServiceUnderTest {
     await exit;
   }
 
-  /** Lets it shut down in its own way and leaves its process to the next service; kills it where it does not. */
+  /** Lets it shut down in its own way and leaves its process to the next service. Throws, and kills it, where it does not. */
   async rest(): Promise<void> {
     const child = this.#child;
     if (this.#options.processes === undefined || child?.connected !== true) return await this.kill();
     this.#say({ kind: 'rest' });
     try {
-      await this.#hear('resting', REST_DEADLINE_MS);
-    } catch {
-      // Whatever it was, the next service shall not have it.
-      return await this.kill();
+      await this.#hear('resting');
+    } catch (error) {
+      await this.kill();
+      throw error;
     }
     for (const stream of [child.stdout, child.stderr]) stream?.off('data', this.#keepLog);
     this.#child = undefined;
@@ -166,10 +164,7 @@ export class ServiceUnderTest {
   }
 
   /** Waits for one kind of message; an exit, a failure or the deadline reject instead. */
-  async #hear<Kind extends FromChild['kind']>(
-    kind: Kind,
-    deadlineMs: number = START_DEADLINE_MS,
-  ): Promise<Extract<FromChild, { kind: Kind }>> {
+  async #hear<Kind extends FromChild['kind']>(kind: Kind): Promise<Extract<FromChild, { kind: Kind }>> {
     const child = this.#child;
     if (child === undefined) throw new Error('the service was never started');
     const { promise, resolve, reject } = Promise.withResolvers<Extract<FromChild, { kind: Kind }>>();
@@ -178,7 +173,7 @@ export class ServiceUnderTest {
       else if (message.kind === 'failed') reject(new Error(`the service failed: ${message.message}\n${this.#log}`));
     };
     const onExit = (): void => reject(new Error(`the service ended while "${kind}" was awaited\n${this.#log}`));
-    const timer = setTimeout(() => reject(new Error(`no "${kind}" in time\n${this.#log}`)), deadlineMs);
+    const timer = setTimeout(() => reject(new Error(`no "${kind}" in time\n${this.#log}`)), START_DEADLINE_MS);
     child.on('message', onMessage);
     child.once('exit', onExit);
     try {

@@ -165,9 +165,13 @@ export class ScenarioWorld implements CallWorld {
 
   async close(): Promise<void> {
     this.#rpc.close();
-    await this.#service.rest();
-    await this.#proxy.close();
-    await this.#database.drop();
+    try {
+      // Without its store it has nothing to stop in order with.
+      await (this.#isStoreUp ? this.#service.rest() : this.#service.kill());
+    } finally {
+      await this.#proxy.close();
+      await this.#database.drop();
+    }
   }
 
   async #untilServing(): Promise<void> {
