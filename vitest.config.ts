@@ -1,6 +1,8 @@
 // The test projects: one folder under test/ each, from the quickest to the slowest. Only those that need a database start
 // one, once for the whole run, in test/support/global-setup.ts.
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import type { InlineConfig } from 'vitest/node';
 import { TotalsReporter } from './scripts/totals-reporter.ts';
 
 // Longest a single test may take, in milliseconds. Pure code answers in microseconds, a property runs its cases in a few
@@ -10,14 +12,27 @@ const propertyTimeoutMs = 30_000;
 const databaseTimeoutMs = 30_000;
 const faultsTimeoutMs = 60_000;
 
+// Workers: one processor is left to what the tests start or measure, PostgreSQL and services among it, which is what vitest
+// does by itself (so one worker on two processors). Properties only compute, and no test of them looks at a clock: they
+// take all processors, in a turn of their own so that nothing else shares them.
+const COMPUTING: ProjectConfig = { maxWorkers: availableParallelism(), sequence: { groupOrder: 1 } };
+
+// Most of a unit test's time was loading the same sources for each file. They keep no state of a test in their modules, and
+// tests put back the timers and functions that they replace, so the files of a worker load them once.
+const LOADED_ONCE: ProjectConfig = { isolate: false };
+
 interface Project {
   readonly name: string;
   readonly testTimeoutMs: number;
   readonly database: boolean;
   readonly random: boolean;
+  /** Properties of vitest's own, where the project differs. */
+  readonly more?: ProjectConfig;
 }
 
-const project = ({ name, testTimeoutMs, database, random }: Project) => ({
+type ProjectConfig = Pick<InlineConfig, 'isolate' | 'maxWorkers' | 'sequence'>;
+
+const project = ({ name, testTimeoutMs, database, random, more }: Project) => ({
   extends: true as const,
   test: {
     name,
@@ -30,14 +45,15 @@ const project = ({ name, testTimeoutMs, database, random }: Project) => ({
       ...(random ? ['test/support/fast-check-seed.ts'] : []),
     ],
     setupFiles: random ? ['test/support/fast-check-seed.ts'] : [],
+    ...more,
   },
 });
 
 export default defineConfig({
   test: {
     projects: [
-      project({ name: 'unit', testTimeoutMs: unitTimeoutMs, database: false, random: false }),
-      project({ name: 'property', testTimeoutMs: propertyTimeoutMs, database: false, random: true }),
+      project({ name: 'unit', testTimeoutMs: unitTimeoutMs, database: false, random: false, more: LOADED_ONCE }),
+      project({ name: 'property', testTimeoutMs: propertyTimeoutMs, database: false, random: true, more: COMPUTING }),
       project({ name: 'model', testTimeoutMs: propertyTimeoutMs, database: true, random: true }),
       project({ name: 'store', testTimeoutMs: databaseTimeoutMs, database: true, random: false }),
       project({ name: 'service', testTimeoutMs: databaseTimeoutMs, database: true, random: false }),

@@ -4,12 +4,15 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { stopPostgres } from '../support/postgres.ts';
+import { RestingProcesses } from '../support/resting-processes.ts';
 import { AT_ONCE_DEFAULT, atMost } from './runner/at-most.ts';
 import { CaseFileError, parseScenarios, type Scenario } from './runner/parse-scenarios.ts';
 import { playScenario } from './runner/play-scenario.ts';
 import { formatResult, formatSummary } from './runner/report.ts';
 
 const USAGE = 'usage: npm run scenario -- [--at-once N] [--only TEXT] FILE…';
+
+const processes = new RestingProcesses();
 
 /** Reads all files before anything is played, so that a bad one is known at once. */
 async function readCaseFiles(
@@ -52,7 +55,7 @@ async function run(args: readonly string[]): Promise<number> {
   const inTurn = atMost(atOnce);
   const results = await Promise.all(
     chosen.map(async (scenario) => {
-      const result = await inTurn(() => playScenario(scenario));
+      const result = await inTurn(() => playScenario(scenario, processes));
       process.stdout.write(`${formatResult(result)}\n`);
       return result;
     }),
@@ -78,5 +81,6 @@ try {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}\n`);
   process.exitCode = 2;
 } finally {
+  await processes.close();
   await stopPostgres();
 }

@@ -5,7 +5,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,6 +13,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import postgres from 'postgres';
 
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/app/embedded/start-embedded-postgres.ts';
+import { fastFolder } from './fast-folder.ts';
 
 /** Real path of the project, with a slash at its end. */
 export const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
@@ -29,8 +29,8 @@ export async function cleanUp(): Promise<void> {
 }
 
 /** A fresh folder that others may enter, with a space in its name; it goes with cleanUp. */
-export async function makeFolder(parent: string = tmpdir(), name = 'budgetd test '): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(parent, name)));
+export async function makeFolder(parent?: string, name = 'budgetd test '): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(parent ?? (await fastFolder()), name)));
   // An orphaned initdb may still be writing.
   undo.push(() => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   await chmod(folder, 0o755);

@@ -3,17 +3,17 @@
 // vitest's global set-up, which passes it on through the environment, or by the first database asked for elsewhere.
 import { randomBytes } from 'node:crypto';
 import { access, chmod, mkdtemp, rm } from 'node:fs/promises';
-import { homedir, tmpdir } from 'node:os';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { startEmbeddedPostgres } from '../../src/app/embedded/start-embedded-postgres.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { fastFolder } from './fast-folder.ts';
 
 const SERVER_VARIABLE = 'BUDGETD_TEST_SERVER_URL';
 const TEMPLATE_VARIABLE = 'BUDGETD_TEST_TEMPLATE';
 // Copies wait for each other on the template; a session that just left it can be in the way for a moment.
 const COPY_COUNT_MAX = 20;
-
 /** A database of a test's own. */
 export interface TestDatabase {
   /** Of a superuser, in this database. */
@@ -123,7 +123,7 @@ async function hasContainerRuntime(): Promise<boolean> {
 }
 
 async function startEmbedded() {
-  const dataDir = await mkdtemp(join(tmpdir(), 'budgetd-test-postgres-'));
+  const dataDir = await mkdtemp(join(await fastFolder(), 'budgetd-test-postgres-'));
   // The server's account may be another than ours and has to enter.
   await chmod(dataDir, 0o755);
   const log: string[] = [];

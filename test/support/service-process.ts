@@ -1,5 +1,5 @@
 // The service in a process of its own, as a test starts it: the real one, configured through its environment, with a
-// clock that the parent moves over IPC. Stands alone because it is the child's entry point; the parent's side is
+// clock that the parent moves over IPC; one service after the other where the parent wants that. Stands alone because it is the child's entry point; the parent's side is
 // service-under-test.ts.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -7,9 +7,6 @@ import { loadConfig } from '../../src/app/config.ts';
 import { createLogger } from '../../src/app/logger.ts';
 import { startService } from '../../src/app/service.ts';
 import { CLOCK_VARIABLE, type FromChild, type Holdings, type ToChild } from './service-messages.ts';
-
-const startMs = process.env[CLOCK_VARIABLE];
-let nowMs = Number(startMs);
 
 function say(message: FromChild): void {
   process.send?.(message);
@@ -24,27 +21,36 @@ function measure(): Holdings {
   return { usedBytes: heapUsed + external, residentBytes: rss, sockets };
 }
 
-async function run(): Promise<void> {
+/** Starts a service, and does what the parent says until it has stopped. */
+async function serve(environment: NodeJS.ProcessEnv): Promise<void> {
+  const startMs = environment[CLOCK_VARIABLE];
+  let nowMs = Number(startMs);
   const overrides = startMs === undefined ? {} : { clock: { nowMs: () => nowMs } };
-  const config = loadConfig(process.env);
+  const config = loadConfig(environment);
   const service = await startService(config, createLogger(config.logLevel), overrides);
   service.onFatal(fail);
-  process.on('message', (message: ToChild) => {
+  const obey = (message: ToChild): void => {
     if (message.kind === 'move-clock') {
       nowMs = message.nowMs;
       say({ kind: 'clock-moved', nowMs });
-      return;
+    } else if (message.kind === 'measure') say({ kind: 'measured', ...measure() });
+    else if (message.kind === 'stop') service.stop().then(() => process.exit(0), fail);
+    else if (message.kind === 'rest') {
+      process.off('message', obey);
+      service.stop().then(rest, fail);
     }
-    if (message.kind === 'measure') {
-      say({ kind: 'measured', ...measure() });
-      return;
-    }
-    service.stop().then(
-      () => process.exit(0),
-      (error: unknown) => fail(error),
-    );
-  });
+  };
+  process.on('message', obey);
   say({ kind: 'listening', grpcPort: service.grpcPort, connectPort: service.connectPort });
+}
+
+/** Waits for the environment of another service. */
+function rest(): void {
+  process.once('message', (message: ToChild) => {
+    if (message.kind === 'serve') serve(message.environment).catch(fail);
+    else fail(new Error(`"${message.kind}" was said to a process that rests`));
+  });
+  say({ kind: 'resting' });
 }
 
 function fail(error: unknown): void {
@@ -55,4 +61,4 @@ function fail(error: unknown): void {
 
 // Nobody is left to move the clock or to stop the service: it must not outlive its test.
 process.on('disconnect', () => process.exit(1));
-run().catch(fail);
+serve(process.env).catch(fail);

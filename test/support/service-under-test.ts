@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { RestingProcesses } from './resting-processes.ts';
 import { CLOCK_VARIABLE, type FromChild, type Holdings, type ToChild } from './service-messages.ts';
 
 const CHILD_FILE = fileURLToPath(new URL('./service-process.ts', import.meta.url));
@@ -20,6 +21,8 @@ export interface ServiceOptions {
   readonly clockMs?: number;
   /** More environment, for example BUDGETD_GRACE. Ports are free ones unless it says otherwise. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Where to look for a process before one is started, and where `rest` leaves it. Absent: each start is a new process. */
+  readonly processes?: RestingProcesses;
 }
 
 /** One service and the process it lives in. */
@@ -101,38 +104,58 @@ export class ServiceUnderTest {
     await exit;
   }
 
+  /** Lets it shut down in its own way and leaves its process to the next service. Throws, and kills it, where it does not. */
+  async rest(): Promise<void> {
+    const child = this.#child;
+    if (this.#options.processes === undefined || child?.connected !== true) return await this.kill();
+    this.#say({ kind: 'rest' });
+    try {
+      await this.#hear('resting');
+    } catch (error) {
+      await this.kill();
+      throw error;
+    }
+    for (const stream of [child.stdout, child.stderr]) stream?.off('data', this.#keepLog);
+    this.#child = undefined;
+    this.#options.processes.give(child);
+  }
+
   /** The end of what it wrote to its output, over all restarts. */
   logTail(): string {
     return this.#log;
   }
 
   async #launch(): Promise<void> {
-    const inherited = Object.entries(process.env).filter(
-      ([name]) => !/^(BUDGETD_|DATABASE_URL$|NODE_OPTIONS$)/.test(name),
-    );
-    const child = fork(CHILD_FILE, {
-      execArgv: [],
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      env: {
-        ...Object.fromEntries(inherited),
-        // Sources are stripped of their types once, not at every start.
-        NODE_COMPILE_CACHE: join(tmpdir(), 'budgetd-test-compile-cache'),
-        DATABASE_URL: this.#options.databaseUrl,
-        BUDGETD_GRPC_PORT: '0',
-        BUDGETD_HTTP_PORT: '0',
-        // Thousands of rows into a new database for each test; those that are about it say so.
-        BUDGETD_PRICE_CATALOGUE: 'off',
-        ...(this.#nowMs === undefined ? {} : { [CLOCK_VARIABLE]: String(this.#nowMs) }),
-        ...this.#options.environment,
-      },
-    });
+    const rested = this.#options.processes?.take();
+    const environment = this.#environment();
+    const child =
+      rested ?? fork(CHILD_FILE, { execArgv: [], stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: environment });
     this.#child = child;
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.on('data', (chunk: Buffer) => {
-        this.#log = (this.#log + chunk.toString()).slice(-LOG_TAIL_CHARS);
-      });
-    }
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', this.#keepLog);
+    if (rested !== undefined) this.#say({ kind: 'serve', environment });
     this.#ports = await this.#hear('listening');
+  }
+
+  readonly #keepLog = (chunk: Buffer): void => {
+    this.#log = (this.#log + chunk.toString()).slice(-LOG_TAIL_CHARS);
+  };
+
+  #environment(): Record<string, string> {
+    const inherited = Object.entries(process.env).flatMap(([name, value]) =>
+      value === undefined || /^(BUDGETD_|DATABASE_URL$|NODE_OPTIONS$)/.test(name) ? [] : [[name, value] as const],
+    );
+    return {
+      ...Object.fromEntries(inherited),
+      // Sources are stripped of their types once, not at every start.
+      NODE_COMPILE_CACHE: join(tmpdir(), 'budgetd-test-compile-cache'),
+      DATABASE_URL: this.#options.databaseUrl,
+      BUDGETD_GRPC_PORT: '0',
+      BUDGETD_HTTP_PORT: '0',
+      // Thousands of rows into a new database for each test; those that are about it say so.
+      BUDGETD_PRICE_CATALOGUE: 'off',
+      ...(this.#nowMs === undefined ? {} : { [CLOCK_VARIABLE]: String(this.#nowMs) }),
+      ...this.#options.environment,
+    };
   }
 
   #say(message: ToChild): void {

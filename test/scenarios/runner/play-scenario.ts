@@ -1,5 +1,6 @@
 // Plays a scenario from its budgets to its last step, and collects every difference with the place where it stands. A
 // difference does not end a scenario; what makes the steps after it senseless does.
+import type { RestingProcesses } from '../../support/resting-processes.ts';
 import type { Mismatch } from './judge-answer.ts';
 import { UnknownReservationError } from './named-answers.ts';
 import type { Scenario } from './parse-scenarios.ts';
@@ -23,8 +24,8 @@ export interface ScenarioResult {
   readonly elapsedMs: number;
 }
 
-/** Plays one scenario in a world of its own. Never rejects: what goes wrong is a difference too. */
-export async function playScenario(scenario: Scenario): Promise<ScenarioResult> {
+/** Plays one scenario in a world of its own; its service may run in one of `processes`. Never rejects: what goes wrong is a difference too. */
+export async function playScenario(scenario: Scenario, processes?: RestingProcesses): Promise<ScenarioResult> {
   const startedMs = performance.now();
   const differences: Difference[] = [];
   const trouble = (place: Pick<Difference, 'step' | 'line' | 'verb'>, error: unknown): void => {
@@ -32,7 +33,7 @@ export async function playScenario(scenario: Scenario): Promise<ScenarioResult> 
   };
   let world: ScenarioWorld | undefined;
   try {
-    world = await ScenarioWorld.open(scenario);
+    world = await ScenarioWorld.open(scenario, processes);
     await prepareBudgets(scenario.budgets, world);
     await playSteps(scenario, world, differences, trouble);
   } catch (error) {

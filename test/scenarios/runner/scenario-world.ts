@@ -5,6 +5,7 @@ import { runVerify } from '../../../src/app/verify.ts';
 import { BudgetService } from '../../../src/gen/budgetd/v1/budget_pb.ts';
 import { ReservationService, ReservationState } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
 import { createDatabase } from '../../support/postgres.ts';
+import type { RestingProcesses } from '../../support/resting-processes.ts';
 import { ServiceUnderTest } from '../../support/service-under-test.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 import { LeaseBook } from './lease-book.ts';
@@ -46,18 +47,22 @@ export class ScenarioWorld implements CallWorld {
     this.#rpc = createRpcClient(service.grpcPort);
   }
 
-  /** Opens the world of a scenario and waits until its service is SERVING. */
-  static async open(scenario: Scenario): Promise<ScenarioWorld> {
+  /** Opens the world of a scenario and waits until its service is SERVING. The process may come from `processes`, and goes back. */
+  static async open(scenario: Scenario, processes?: RestingProcesses): Promise<ScenarioWorld> {
     const undo = new AsyncDisposableStack();
     try {
-      return await ScenarioWorld.#open(scenario, undo);
+      return await ScenarioWorld.#open(scenario, undo, processes);
     } catch (error) {
       await undo.disposeAsync();
       throw error;
     }
   }
 
-  static async #open(scenario: Scenario, undo: AsyncDisposableStack): Promise<ScenarioWorld> {
+  static async #open(
+    scenario: Scenario,
+    undo: AsyncDisposableStack,
+    processes: RestingProcesses | undefined,
+  ): Promise<ScenarioWorld> {
     const database = await createDatabase();
     undo.defer(() => database.drop());
     const url = new URL(database.url);
@@ -68,6 +73,7 @@ export class ScenarioWorld implements CallWorld {
       databaseUrl: url.href,
       clockMs: scenario.startMs,
       environment: { BUDGETD_GRACE: `${scenario.graceMs}ms`, BUDGETD_REAPER: scenario.reaper },
+      ...(processes === undefined ? {} : { processes }),
     });
     undo.defer(() => service.kill());
     const world = new ScenarioWorld(scenario, database, proxy, service);
@@ -159,9 +165,13 @@ export class ScenarioWorld implements CallWorld {
 
   async close(): Promise<void> {
     this.#rpc.close();
-    await this.#service.kill();
-    await this.#proxy.close();
-    await this.#database.drop();
+    try {
+      // Without its store it has nothing to stop in order with.
+      await (this.#isStoreUp ? this.#service.rest() : this.#service.kill());
+    } finally {
+      await this.#proxy.close();
+      await this.#database.drop();
+    }
   }
 
   async #untilServing(): Promise<void> {
