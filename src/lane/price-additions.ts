@@ -1,8 +1,9 @@
 // What an operator's addition comes to beside what is there: nothing, where the book says the same already. Pure; whoever calls has
 // checked the fields. Additions that would tie with one that is there are dated a millisecond after it, so that the later one counts.
-import { buildPriceBook, newestFirst, type PriceAlias, type Retirement, tierAndBand } from '../pricing/price-book.ts';
+import { buildPriceBook, type PriceAlias, type Retirement } from '../pricing/price-book.ts';
 import type { HashedPriceRow, PriceRow } from '../pricing/price-row.ts';
 import type { PriceSet, SetFlaw } from '../pricing/price-set.ts';
+import { newestFirst, tierAndBand } from '../pricing/price-timeline.ts';
 import type { HashedUnitRow, UnitRow } from '../pricing/unit-row.ts';
 import { hashedRow, hashedUnitRow } from './price-records.ts';
 import type { PriceChange, PriceSnapshot } from './prices.ts';
@@ -123,5 +124,5 @@ function hasEnded({ ends }: PriceSnapshot, { hash, effectiveUntilMs }: HashedPri
 }
 
 function laterThan(others: readonly { readonly addedMs: number }[], addedMs: number): number {
-  return Math.max(addedMs, ...others.map((each) => each.addedMs + 1));
+  return others.reduce((latestMs, each) => Math.max(latestMs, each.addedMs + 1), addedMs);
 }

@@ -3,9 +3,10 @@
 // a row is added, since look-ups are many and additions few.
 import type { ModelName } from './model-call.ts';
 import { type FieldProblem, type HashedPriceRow, isModelId, isProviderId, type PriceOrigin } from './price-row.ts';
-import { type PriceSet, priceSetOf } from './price-set.ts';
+import type { PriceSet } from './price-set.ts';
+import { buildTimeline, type Timeline } from './price-timeline.ts';
 import type { HashedUnitRow } from './unit-row.ts';
-import { isText, isWhole, WHOLE_MAX } from './whole.ts';
+import { isText, isWhole } from './whole.ts';
 
 /**
  * Another name of a model. `exact`: the name itself. `dated` and `dated_compact`: the name followed by a date, "-2026-09-01" or
@@ -80,9 +81,6 @@ export interface PriceBook {
   unitRowByHash(hash: string): HashedUnitRow | undefined;
 }
 
-/** The sets of one model from instant to instant, the newest first: each counts from its fromMs until the one before it. */
-type Timeline = readonly { readonly fromMs: number; readonly set: PriceSet | undefined }[];
-
 /** Arranges the parts. The same book for the same parts in any order. */
 export function buildPriceBook(parts: PriceBookParts): PriceBook {
   const rowsByHash = new Map(parts.rows.map((row) => [row.hash, row]));
@@ -107,19 +105,14 @@ export function buildPriceBook(parts: PriceBookParts): PriceBook {
     resolve,
     priceSet: (provider, model, atMs) => {
       const own = timelines.get(provider)?.get(model);
-      if (own !== undefined) return setAt(own, atMs);
+      if (own !== undefined) return own.setAt(atMs);
       const name = resolve(provider, model);
-      return name === undefined ? undefined : setAt(timelines.get(name.provider)?.get(name.model) ?? [], atMs);
+      return name === undefined ? undefined : timelines.get(name.provider)?.get(name.model)?.setAt(atMs);
     },
     row: (hash) => rowsByHash.get(hash),
     unitRow: (unit, atMs) => units.get(unit)?.find(({ effectiveFromMs }) => effectiveFromMs <= atMs),
     unitRowByHash: (hash) => unitRowsByHash.get(hash),
   };
-}
-
-function setAt(timeline: Timeline, atMs: number): PriceSet | undefined {
-  for (const { fromMs, set } of timeline) if (fromMs <= atMs) return set;
-  return undefined;
 }
 
 /** The instant from which each retired row no longer counts. */
@@ -140,56 +133,10 @@ function timelinesOf(
   for (const [provider, ofProvider] of Map.groupBy(rows, (row) => row.provider)) {
     const models = new Map<string, Timeline>();
     for (const [model, ofModel] of Map.groupBy(ofProvider, (row) => row.model))
-      models.set(model, timelineOf(ofModel, ends));
+      models.set(model, buildTimeline(ofModel, ends));
     timelines.set(provider, models);
   }
   return timelines;
-}
-
-function timelineOf(rows: readonly HashedPriceRow[], ends: ReadonlyMap<string, number>): Timeline {
-  const endOf = (row: HashedPriceRow): number => {
-    const untilMs = row.effectiveUntilMs ?? WHOLE_MAX;
-    const retiredMs = ends.get(row.hash) ?? WHOLE_MAX;
-    return Math.min(untilMs, retiredMs);
-  };
-  const sorted = [...rows].sort(newestFirst);
-  const instants = new Set<number>();
-  for (const row of rows) {
-    instants.add(row.effectiveFromMs);
-    if (endOf(row) > row.effectiveFromMs) instants.add(endOf(row));
-  }
-  return [...instants]
-    .sort((a, b) => b - a)
-    .map((fromMs) => ({ fromMs, set: priceSetOf(rowsAt(sorted, fromMs, endOf)) }));
-}
-
-/**
- * The rows that count at an instant: of each key the newest that has begun, unless it has ended. Where the operator has any such
- * row of a model, the catalogue's don't count at all: half of one price list and half of another would be nobody's.
- */
-function rowsAt(
-  sorted: readonly HashedPriceRow[],
-  atMs: number,
-  endOf: (row: HashedPriceRow) => number,
-): readonly HashedPriceRow[] {
-  const newest = new Map<string, HashedPriceRow>();
-  for (const row of sorted) {
-    const key = `${row.origin} ${tierAndBand(row)}`;
-    if (row.effectiveFromMs <= atMs && !newest.has(key)) newest.set(key, row);
-  }
-  const active = [...newest.values()].filter((row) => endOf(row) > atMs);
-  const operators = active.filter(({ origin }) => origin === 'operator');
-  return operators.length > 0 ? operators : active;
-}
-
-/** The part of a row's key that tells the rows of one model and origin apart. */
-export function tierAndBand({ aboveInputTokens, band }: Pick<HashedPriceRow, 'aboveInputTokens' | 'band'>): string {
-  return band === undefined ? `${aboveInputTokens}` : `${aboveInputTokens} ${band.startMs}-${band.endMs}`;
-}
-
-/** Of rows of one key the one that began last counts, then the one added last; the hash only makes the order total. */
-export function newestFirst(a: HashedPriceRow, b: HashedPriceRow): number {
-  return b.effectiveFromMs - a.effectiveFromMs || b.addedMs - a.addedMs || (a.hash < b.hash ? 1 : -1);
 }
 
 function newestUnitFirst(a: HashedUnitRow, b: HashedUnitRow): number {
