@@ -71,6 +71,8 @@ export interface PriceBook {
   readonly unitRows: readonly HashedUnitRow[];
   /** The rows of a model that count at an instant, by exact name or alias; undefined: it has no price then. */
   priceSet(provider: string, model: string, atMs: number): PriceSet | undefined;
+  /** The rows of a model in time, by its own name only; undefined: it has none. */
+  timeline(provider: string, model: string): Timeline | undefined;
   /** The name under which a model has rows: its own, or that of the alias; undefined: it is known by neither. */
   resolve(provider: string, model: string): ModelName | undefined;
   /** A row by its hash. */
@@ -103,6 +105,7 @@ export function buildPriceBook(parts: PriceBookParts): PriceBook {
     aliases: parts.aliases,
     unitRows,
     resolve,
+    timeline: (provider, model) => timelines.get(provider)?.get(model),
     priceSet: (provider, model, atMs) => {
       const own = timelines.get(provider)?.get(model);
       if (own !== undefined) return own.setAt(atMs);

@@ -80,7 +80,7 @@ function overlaps(banded: readonly HashedPriceRow[]): boolean {
 }
 
 /** Whether the time of day of a row goes on when that of another begins. */
-function reachesInto({ band }: HashedPriceRow, next: HashedPriceRow | undefined): boolean {
+export function reachesInto({ band }: HashedPriceRow, next: HashedPriceRow | undefined): boolean {
   return band !== undefined && next?.band !== undefined && isIn(band, next.band.startMs);
 }
 

@@ -62,10 +62,13 @@ function spansOf(ofKey: readonly HashedPriceRow[], ends: ReadonlyMap<string, num
   return spans.reverse();
 }
 
-/** Every instant at which a span begins or ends, once, by time. */
-function instantsOf(spans: readonly Span[]): readonly number[] {
+/** Every instant at which a span begins or ends, once, by time. One that nothing ends has no end. */
+export function instantsOf(spans: readonly Span[]): readonly number[] {
   const instants = new Set<number>();
-  for (const { fromMs, untilMs } of spans) instants.add(fromMs).add(untilMs);
+  for (const { fromMs, untilMs } of spans) {
+    instants.add(fromMs);
+    if (untilMs < WHOLE_MAX) instants.add(untilMs);
+  }
   return [...instants].sort((a, b) => a - b);
 }
 
@@ -80,7 +83,7 @@ function rowsAt(keys: Timeline['keys'], atMs: number): readonly HashedPriceRow[]
 }
 
 /** The index of the last of those that a condition is true of, which come before all others; -1 where it is true of none. */
-function lastIndex<T>(sorted: readonly T[], isBefore: (each: T) => boolean): number {
+export function lastIndex<T>(sorted: readonly T[], isBefore: (each: T) => boolean): number {
   let low = 0;
   let high = sorted.length;
   while (low < high) {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Retirement } from '../../src/pricing/price-book.ts';
 import type { HashedPriceRow, TimeBand } from '../../src/pricing/price-row.ts';
+import { type Standing, standingsOf } from '../../src/pricing/price-standing.ts';
 import { priceBook, priceRow } from '../support/price-rows.ts';
 
 const END_MS = 12;
@@ -87,11 +88,14 @@ it('the rows that count, and what is wrong with them, are those of the rules at 
             ],
       );
       const book = priceBook({ rows: made.map((each) => each.row), retirements });
+      const standings: readonly Standing[] = standingsOf(book.timeline('openai', 'gpt-4o') ?? { keys: [] });
       for (let atMs = 0; atMs <= 2 * END_MS + 1; atMs += 1) {
         const set = book.priceSet('openai', 'gpt-4o', atMs);
         const expected = countingAt(made, atMs);
         expect(set?.hashes.toSorted() ?? []).toEqual(expected.map(({ hash }) => hash).toSorted());
         expect(set?.flaw).toBe(flawOf(expected));
+        const standing = standings.findLast(({ fromMs }) => fromMs <= atMs);
+        expect([standing?.origin, standing?.flaw]).toEqual([expected[0]?.origin, set?.flaw]);
         expect(book.priceSet('openai', 'gpt-4o', atMs)).toBe(set);
       }
     }),

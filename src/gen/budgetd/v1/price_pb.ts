@@ -189,6 +189,7 @@ export type PriceRow = Message<"budgetd.v1.PriceRow"> & {
 
   /**
    * First instant at which it no longer counts, after effective_from_time. Default: none; a newer row, or RetirePrice, ends it.
+   * A row that it replaced does not come back: for a price of some days add first the row that counts after them.
    *
    * @generated from field: google.protobuf.Timestamp effective_until_time = 5;
    */
@@ -1410,7 +1411,8 @@ export const PriceService: GenService<{
    * Adds an operator's row. From its time of effect on it counts instead of the operator's rows of the same provider, model, size
    * of prompt and time of day; and as long as any operator's row of a model counts, the catalogue's rows of that model don't.
    * Errors: INVALID_FIELD (each field; a row above a size without an operator's row for all sizes, one with a band without an
-   * operator's row outside of it, one whose band overlaps another: the model would have no price).
+   * operator's row outside of it, one whose band overlaps another, one with an end in place of a row that is still needed then: at
+   * some instant from its effective_from_time on the model would have no price, which the description names where it is a later one).
    *
    * @generated from rpc budgetd.v1.PriceService.AddPrice
    */
@@ -1441,7 +1443,8 @@ export const PriceService: GenService<{
   },
   /**
    * Ends a row. What it replaced stays replaced; where it was the operator's last of its model, the catalogue's count again.
-   * Errors: INVALID_FIELD (a row that is not in the book; one without which the rows that stay would price nothing).
+   * Errors: INVALID_FIELD (a row that is not in the book; one without which the rows that stay would price nothing at some instant
+   * from from_time on).
    *
    * @generated from rpc budgetd.v1.PriceService.RetirePrice
    */
