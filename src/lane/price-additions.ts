@@ -112,18 +112,24 @@ function timelineOf(
   return buildTimeline(all, endsMs);
 }
 
-/** Adds a name. The newest of a name counts, so one that is there is the answer only where it is the newest. */
-export function aliasAddition(now: PriceSnapshot, alias: PriceAlias): PriceChange<PriceAlias> {
-  const ofName = now.records.aliases.filter(
+/** What has been said of a name, by whoever adds to it, in the form of the addition. */
+export function aliasesOfName({ records }: PriceSnapshot, alias: PriceAlias): readonly PriceAlias[] {
+  return records.aliases.filter(
     (each) =>
       each.origin === alias.origin &&
       each.provider === alias.provider &&
       each.alias === alias.alias &&
       each.form === alias.form,
   );
+}
+
+/** Adds a name, or withdraws it. The newest of a name counts, so one that is there is the answer only where it is the newest. */
+export function aliasAddition(now: PriceSnapshot, alias: PriceAlias): PriceChange<PriceAlias> {
+  const ofName = aliasesOfName(now, alias);
   const newest = ofName.toSorted((a, b) => b.addedMs - a.addedMs)[0];
-  const isSame = newest?.model === alias.model && newest.targetProvider === alias.targetProvider;
-  if (newest !== undefined && isSame) return { added: {}, answer: newest };
+  if (newest?.targetProvider === alias.targetProvider && newest?.model === alias.model && newest !== undefined) {
+    return { added: {}, answer: newest };
+  }
   const answer = { ...alias, addedMs: laterThan(ofName, alias.addedMs) };
   return { added: { aliases: [answer] }, answer };
 }

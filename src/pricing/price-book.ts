@@ -17,13 +17,16 @@ export interface PriceAlias {
   /** The other name; of a dated alias the part before the date. */
   readonly alias: string;
   readonly form: 'exact' | 'dated' | 'dated_compact';
-  /** The model that has the rows, of the same provider unless `targetProvider` says otherwise. */
-  readonly model: string;
+  /**
+   * The model that has the rows, of the same provider unless `targetProvider` says otherwise. Absent: the operator withdraws the
+   * name, so that what an operator said of it before no longer counts; the catalogue's alias does again, if there is one.
+   */
+  readonly model?: string;
   readonly targetProvider?: string;
   readonly origin: PriceOrigin;
   /** Who added it. */
   readonly addedBy: string;
-  /** When, ms since 1970. Of two for one name the operator's wins, then the newest. */
+  /** When, ms since 1970. Of two for one name the operator's wins, unless it is withdrawn, then the newest. */
   readonly addedMs: number;
 }
 
@@ -32,7 +35,12 @@ export function priceAliasProblems(alias: PriceAlias): readonly FieldProblem[] {
   const problems: FieldProblem[] = [];
   if (!isProviderId(alias.provider)) problems.push({ field: 'provider', text: 'must be a provider id' });
   if (!isModelId(alias.alias)) problems.push({ field: 'alias', text: 'must be a model id' });
-  if (!isModelId(alias.model)) problems.push({ field: 'model', text: 'must be a model id' });
+  if (alias.model !== undefined) {
+    if (!isModelId(alias.model)) problems.push({ field: 'model', text: 'must be a model id' });
+  } else if (alias.origin !== 'operator') problems.push({ field: 'model', text: 'must be there' });
+  else if (alias.targetProvider !== undefined) {
+    problems.push({ field: 'targetProvider', text: 'must be left out where a name is withdrawn' });
+  }
   if (alias.targetProvider !== undefined && !isProviderId(alias.targetProvider)) {
     problems.push({ field: 'targetProvider', text: 'must be a provider id' });
   }
@@ -94,9 +102,8 @@ export function buildPriceBook(parts: PriceBookParts): PriceBook {
   const units = Map.groupBy([...unitRows].sort(newestUnitFirst), ({ unit }) => unit);
   const resolve = (provider: string, model: string): ModelName | undefined => {
     if (timelines.get(provider)?.has(model)) return { provider, model };
-    const alias = aliases.exact.get(provider)?.get(model) ?? datedAlias(aliases, provider, model);
-    if (alias === undefined) return undefined;
-    const target = { provider: alias.targetProvider ?? provider, model: alias.model };
+    const target = aliases.exact.get(provider)?.get(model) ?? datedAlias(aliases, provider, model);
+    if (target === undefined) return undefined;
     // An alias of an alias has no rows: chains would let one addition change what another name means.
     return timelines.get(target.provider)?.has(target.model) ? target : undefined;
   };
@@ -146,23 +153,35 @@ function newestUnitFirst(a: HashedUnitRow, b: HashedUnitRow): number {
   return b.effectiveFromMs - a.effectiveFromMs || b.addedMs - a.addedMs || (a.hash < b.hash ? 1 : -1);
 }
 
-type AliasIndex = ReadonlyMap<string, ReadonlyMap<string, PriceAlias>>;
+/** What names stand for, by provider and name. */
+type AliasIndex = ReadonlyMap<string, ReadonlyMap<string, ModelName>>;
 
 function aliasesOf(aliases: readonly PriceAlias[]): Record<PriceAlias['form'], AliasIndex> {
-  const empty = () => new Map<string, Map<string, PriceAlias>>();
+  const empty = () => new Map<string, Map<string, ModelName>>();
   const index = { exact: empty(), dated: empty(), dated_compact: empty() };
-  for (const alias of aliases) {
-    const ofForm = index[alias.form];
-    const ofProvider = ofForm.get(alias.provider) ?? new Map<string, PriceAlias>();
-    ofForm.set(alias.provider, ofProvider);
-    const known = ofProvider.get(alias.alias);
-    if (known === undefined || winsOver(alias, known)) ofProvider.set(alias.alias, alias);
+  for (const { provider, alias, form, model, targetProvider = provider } of latestOfNames(aliases)) {
+    if (model === undefined) continue;
+    const ofForm = index[form];
+    const ofProvider = ofForm.get(provider) ?? new Map<string, ModelName>();
+    ofForm.set(provider, ofProvider);
+    ofProvider.set(alias, { provider: targetProvider, model });
   }
   return index;
 }
 
-function winsOver(alias: PriceAlias, other: PriceAlias): boolean {
-  if (alias.origin !== other.origin) return alias.origin === 'operator';
+/** The newest of each name and origin, those of the catalogue first. */
+function latestOfNames(aliases: readonly PriceAlias[]): readonly PriceAlias[] {
+  const latest = { catalogue: new Map<string, PriceAlias>(), operator: new Map<string, PriceAlias>() };
+  for (const alias of aliases) {
+    const ofOrigin = latest[alias.origin];
+    const name = `${alias.provider} ${alias.form} ${alias.alias}`;
+    const known = ofOrigin.get(name);
+    if (known === undefined || isNewer(alias, known)) ofOrigin.set(name, alias);
+  }
+  return [...latest.catalogue.values(), ...latest.operator.values()];
+}
+
+function isNewer(alias: PriceAlias, other: PriceAlias): boolean {
   if (alias.addedMs !== other.addedMs) return alias.addedMs > other.addedMs;
   return `${alias.targetProvider} ${alias.model}` > `${other.targetProvider} ${other.model}`;
 }
@@ -180,10 +199,10 @@ function datedAlias(
   aliases: Record<PriceAlias['form'], AliasIndex>,
   provider: string,
   model: string,
-): PriceAlias | undefined {
+): ModelName | undefined {
   for (const form of ['dated', 'dated_compact'] as const) {
-    const alias = aliases[form].get(provider)?.get(withoutDate(model, form) ?? '');
-    if (alias !== undefined) return alias;
+    const target = aliases[form].get(provider)?.get(withoutDate(model, form) ?? '');
+    if (target !== undefined) return target;
   }
   return undefined;
 }

@@ -1,11 +1,12 @@
-// Changes to the price book through a real client that would take a price away, at once or later: which are refused, and why.
+// Changes to the price book through a real client that take a price away: which are refused because of what comes later, and which
+// only undo what was said.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { PriceService } from '../../src/gen/budgetd/v1/price_pb.ts';
+import { PriceAliasForm, PriceService } from '../../src/gen/budgetd/v1/price_pb.ts';
 import { BadRequestSchema } from '../../src/gen/google/rpc/error_details_pb.ts';
 import { ApiClient, type FailedCall, findDetail, startApiServers } from '../support/api-servers.ts';
 import { FAKE_NOW_MS } from '../support/fake-coordinator.ts';
 
-const { addPrice, quote, retirePrice } = PriceService.method;
+const { addPrice, addPriceAlias, listPriceAliases, quote, retirePrice } = PriceService.method;
 
 let servers: Awaited<ReturnType<typeof startApiServers>>;
 let client: ApiClient;
@@ -88,5 +89,44 @@ describe('what would take the price of a model away later', () => {
       );
     }
     expect(await whyOn(3)).toBeUndefined();
+  });
+});
+
+describe('a name that an operator withdraws', () => {
+  const chat = { provider: 'azure', alias: 'chat' };
+  const whyOfChat = async () => {
+    const candidates = [{ provider: 'azure', model: 'chat' }];
+    const reply = await client.call(quote, { modelCall: { ...call, candidates } });
+    return 'types' in reply ? reply.metadata['why'] : undefined;
+  };
+
+  it('stands for nothing, is there for people to see, and may be added again', async () => {
+    await add();
+    const alias = { ...chat, model: 'gpt-4o', targetProvider: 'openai' };
+    done(await client.call(addPriceAlias, { alias }));
+    expect(await whyOfChat()).toBeUndefined();
+    const withdraw = async () => done(await client.call(addPriceAlias, { alias: { ...chat, withdrawn: true } })).alias;
+    const withdrawn = await withdraw();
+    expect(withdrawn).toMatchObject({ ...chat, model: '', targetProvider: '', withdrawn: true, addedBy: 'anonymous' });
+    expect(await withdraw()).toEqual(withdrawn);
+    expect(await whyOfChat()).toBe('no_row');
+    const { aliases } = done(await client.call(listPriceAliases, {}));
+    expect(aliases.map((each) => each.withdrawn)).toEqual([false, true]);
+    done(await client.call(addPriceAlias, { alias }));
+    expect(await whyOfChat()).toBeUndefined();
+    expect(done(await client.call(listPriceAliases, {})).aliases).toHaveLength(3);
+  });
+
+  it('has been added by one before, and is withdrawn in favour of no other', async () => {
+    await add();
+    const refused = async (alias: object) =>
+      problemOf(await client.call(addPriceAlias, { alias: { ...chat, withdrawn: true, ...alias } }));
+    const nothing = 'alias.alias is no name that an operator has added in this form: there is nothing to withdraw';
+    expect(await refused({})).toBe(nothing);
+    done(await client.call(addPriceAlias, { alias: { ...chat, model: 'gpt-4o', targetProvider: 'openai' } }));
+    expect(await refused({ form: PriceAliasForm.DATED })).toBe(nothing);
+    expect(await refused({ model: 'gpt-4o' })).toBe('alias.model must be unset in a withdrawal');
+    expect(await refused({ targetProvider: 'openai' })).toBe('alias.target_provider must be unset in a withdrawal');
+    expect(await whyOfChat()).toBeUndefined();
   });
 });

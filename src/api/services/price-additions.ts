@@ -5,6 +5,7 @@ import type { FieldProblem } from '../../kernel/refusal.ts';
 import type { Coordinator } from '../../lane/coordinator.ts';
 import {
   aliasAddition,
+  aliasesOfName,
   gapOfAddition,
   gapOfRetirement,
   type PriceGap,
@@ -140,15 +141,19 @@ function stillNeeded({ fromMs }: PriceGap, endMs: number): FieldProblem {
   };
 }
 
-function aliasProblem({ book }: PriceSnapshot, alias: PriceAlias): FieldProblem | undefined {
+function aliasProblem(now: PriceSnapshot, alias: PriceAlias): FieldProblem | undefined {
   const { provider, model, targetProvider = provider, form } = alias;
-  const target = book.resolve(targetProvider, model);
+  if (model === undefined) {
+    const description = 'is no name that an operator has added in this form: there is nothing to withdraw';
+    return aliasesOfName(now, alias).length > 0 ? undefined : { field: 'alias.alias', description };
+  }
+  const target = now.book.resolve(targetProvider, model);
   if (target === undefined) return { field: 'alias.model', description: 'has no rows in the book' };
   if (target.provider !== targetProvider || target.model !== model) {
     const description = `is itself another name, of ${target.provider}/${target.model}`;
     return { field: 'alias.model', description };
   }
-  const own = form === 'exact' ? book.resolve(provider, alias.alias) : undefined;
+  const own = form === 'exact' ? now.book.resolve(provider, alias.alias) : undefined;
   const hasRows = own?.provider === provider && own.model === alias.alias;
   return hasRows
     ? { field: 'alias.alias', description: 'has rows of its own, which would count all the same' }
