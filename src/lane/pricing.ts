@@ -118,7 +118,8 @@ function rulesOf({ allowed, maxTier }: ModelRules) {
   };
 }
 
-function unknownPrice(unknown: UnknownPrice): Unpriced {
+/** PRICE_UNKNOWN, in one sentence. */
+export function unknownPrice(unknown: UnknownPrice): Unpriced {
   if (unknown.unit !== undefined) {
     const { unit } = unknown;
     return { kind: 'unpriced', reason: 'PRICE_UNKNOWN', message: `nobody has said what a ${unit} is worth`, unit };

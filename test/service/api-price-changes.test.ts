@@ -3,8 +3,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PriceAliasForm, PriceService } from '../../src/gen/budgetd/v1/price_pb.ts';
 import { BadRequestSchema } from '../../src/gen/google/rpc/error_details_pb.ts';
+import { hashedRow } from '../../src/lane/price-records.ts';
+import type { PriceRow } from '../../src/pricing/price-row.ts';
 import { ApiClient, type FailedCall, findDetail, startApiServers } from '../support/api-servers.ts';
 import { FAKE_NOW_MS } from '../support/fake-coordinator.ts';
+import { priceRow } from '../support/price-rows.ts';
 
 const { addPrice, addPriceAlias, listPriceAliases, quote, retirePrice } = PriceService.method;
 
@@ -128,5 +131,28 @@ describe('a name that an operator withdraws', () => {
     expect(await refused({ model: 'gpt-4o' })).toBe('alias.model must be unset in a withdrawal');
     expect(await refused({ targetProvider: 'openai' })).toBe('alias.target_provider must be unset in a withdrawal');
     expect(await whyOfChat()).toBeUndefined();
+  });
+});
+
+describe('a model with rows that price nothing', () => {
+  it.each<[string, Partial<PriceRow>[]]>([
+    ['no_base_tier', [{ aboveInputTokens: 200_000 }]],
+    ['no_row_outside_bands', [{ band: { startMs: 0, endMs: 5 } }]],
+    ['bands_overlap', [{}, { band: { startMs: 0, endMs: 5 } }, { band: { startMs: 4, endMs: 6 } }]],
+  ])('is quoted %s for a call as for usage alone', async (why, changes) => {
+    // The service would not add them: a book of before may hold them.
+    const rows = changes.map((each) =>
+      hashedRow(priceRow({ origin: 'operator', effectiveFromMs: FAKE_NOW_MS, ...each })),
+    );
+    await servers.coordinator.prices.change(() => ({ added: { rows }, answer: undefined }));
+    const json = JSON.stringify({ prompt_tokens: 800, completion_tokens: 50, total_tokens: 850 });
+    const usage = { report: { case: 'raw' as const, value: { kind: 'openai_chat', json } }, served: gpt };
+    for (const request of [{ modelCall: call }, { usage }, { usage, modelCall: call }]) {
+      expect(await client.call(quote, request)).toMatchObject({
+        reason: 'PRICE_UNKNOWN',
+        message: `no price for openai/gpt-4o (${why})`,
+        metadata: { provider: 'openai', model: 'gpt-4o', why },
+      });
+    }
   });
 });
