@@ -14,8 +14,11 @@ interface Tier {
   readonly rows: readonly HashedPriceRow[];
 }
 
+/** Words for why some call would find no row, or two. */
+export const SET_FLAWS = ['no_base_tier', 'no_row_outside_bands', 'bands_overlap'] as const;
+
 /** Why some call would find no row, or two: such a set prices nothing. */
-export type SetFlaw = 'no_base_tier' | 'no_row_outside_bands' | 'bands_overlap';
+export type SetFlaw = (typeof SET_FLAWS)[number];
 
 /** The rows of a model that count at one instant. */
 export interface PriceSet {
