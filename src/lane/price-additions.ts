@@ -1,8 +1,10 @@
 // What an operator's addition comes to beside what is there: nothing, where the book says the same already. Pure; whoever calls has
 // checked the fields. Additions that would tie with one that is there are dated a millisecond after it, so that the later one counts.
-import { buildPriceBook, newestFirst, type PriceAlias, type Retirement, tierAndBand } from '../pricing/price-book.ts';
+import type { PriceAlias, Retirement } from '../pricing/price-book.ts';
 import type { HashedPriceRow, PriceRow } from '../pricing/price-row.ts';
 import type { PriceSet, SetFlaw } from '../pricing/price-set.ts';
+import { type StandingChange, standingChanges, standingsOf } from '../pricing/price-standing.ts';
+import { buildTimeline, newestFirst, type Timeline, tierAndBand } from '../pricing/price-timeline.ts';
 import type { HashedUnitRow, UnitRow } from '../pricing/unit-row.ts';
 import { hashedRow, hashedUnitRow } from './price-records.ts';
 import type { PriceChange, PriceSnapshot } from './prices.ts';
@@ -36,57 +38,98 @@ export function rowAddition(now: PriceSnapshot, row: PriceRow, isFromNow: boolea
   return { added: { rows: [answer] }, answer };
 }
 
-/**
- * Why a model would have no price where an added row begins to count, as far as this row is the cause: it is for sizes, or for a time
- * of day, beside which the operator has no row for the rest. What was wrong before and is not about it stays open to be mended.
- */
-export function flawOfAddition({ records }: PriceSnapshot, row: HashedPriceRow): SetFlaw | undefined {
-  const { aboveInputTokens, band, effectiveFromMs } = row;
-  const set = setOf(records, row, effectiveFromMs, { rows: [row] });
-  if (set === undefined || !set.hashes.includes(row.hash)) return undefined;
-  if (set.flaw === 'no_base_tier') return aboveInputTokens > 0 ? set.flaw : undefined;
-  if (band === undefined) return undefined;
-  if (set.flaw === 'bands_overlap') return set.flaw;
-  const tier = set.tiers.find((each) => each.aboveInputTokens === BigInt(aboveInputTokens));
-  return tier?.row === undefined ? 'no_row_outside_bands' : undefined;
+/** That a model would have no price, as far as a change is the cause. */
+export interface PriceGap {
+  /** The first instant of it, from which the change counts or later, ms since 1970. */
+  readonly fromMs: number;
+  /** Why not; `no_row`: the row that is added has ended then, and what it replaced stays replaced. */
+  readonly why: SetFlaw | 'no_row';
+  /** Whether the row that is added counts then. */
+  readonly isOfRow: boolean;
 }
 
-/** Why the rows that stay when one ends would price nothing, where they do price before; they are of the operator like it. */
-export function flawOfRetirement(
-  { records }: PriceSnapshot,
-  row: HashedPriceRow,
-  end: Retirement,
-): SetFlaw | undefined {
-  const after = setOf(records, row, end.fromMs, { retirements: [end] });
-  const isOfSame = after?.origin === row.origin;
-  return isOfSame && setOf(records, row, end.fromMs, {})?.flaw === undefined ? after.flaw : undefined;
+/**
+ * The first gap that an added row would make, from its beginning on: it is for sizes, or for a time of day, beside which the
+ * operator has no row for the rest, or it ends where nothing comes after it. What was wrong before and is not about it stays open
+ * to be mended.
+ */
+export function gapOfAddition(now: PriceSnapshot, row: HashedPriceRow): PriceGap | undefined {
+  const timeline = timelineOf(now, row, { row });
+  const span = timeline.keys.flat().find((each) => each.row === row);
+  for (const { atMs, before, after } of changesOf(now, row, timeline, row.effectiveFromMs)) {
+    const isOfRow = span !== undefined && span.fromMs <= atMs && atMs < span.untilMs;
+    const wasPriced = before.origin !== undefined && before.flaw === undefined;
+    if (after.origin === undefined && wasPriced) return { fromMs: atMs, why: 'no_row', isOfRow };
+    const why = after.flaw;
+    if (why === undefined) continue;
+    const isNew = before.flaw === undefined || (isOfRow && isAbout(why, row, timeline.setAt(atMs)));
+    if (isNew) return { fromMs: atMs, why, isOfRow };
+  }
+  return undefined;
+}
+
+/** Whether a row that counts is among those for which a set lacks the rest. */
+function isAbout(flaw: SetFlaw, { aboveInputTokens, band }: PriceRow, set: PriceSet | undefined): boolean {
+  if (flaw === 'no_base_tier') return aboveInputTokens > 0;
+  if (band === undefined) return false;
+  if (flaw === 'bands_overlap') return true;
+  return set?.tiers.find((each) => each.aboveInputTokens === BigInt(aboveInputTokens))?.row === undefined;
+}
+
+/** The first gap that the end of a row would make: rows that stay, of the operator like it or of the catalogue, need it. */
+export function gapOfRetirement(now: PriceSnapshot, row: HashedPriceRow, end: Retirement): PriceGap | undefined {
+  const timeline = timelineOf(now, row, { end });
+  for (const { atMs, before, after } of changesOf(now, row, timeline, end.fromMs)) {
+    if (after.flaw === undefined || after.origin !== row.origin || before.flaw !== undefined) continue;
+    return { fromMs: atMs, why: after.flaw, isOfRow: false };
+  }
+  return undefined;
+}
+
+function changesOf(
+  { book }: PriceSnapshot,
+  { provider, model }: PriceRow,
+  after: Timeline,
+  fromMs: number,
+): Iterable<StandingChange> {
+  const before = book.timeline(provider, model) ?? { keys: [] };
+  return standingChanges(standingsOf(before), standingsOf(after), fromMs);
 }
 
 // The rows of one model alone: making the whole book takes longer, and they depend on no others.
-function setOf(
-  { rows, retirements }: PriceSnapshot['records'],
+function timelineOf(
+  { book, ends }: PriceSnapshot,
   { provider, model }: PriceRow,
-  atMs: number,
-  more: { readonly rows?: readonly HashedPriceRow[]; readonly retirements?: readonly Retirement[] },
-): PriceSet | undefined {
-  const ofModel = rows.filter((each) => each.provider === provider && each.model === model);
-  const ends = [...retirements, ...(more.retirements ?? [])];
-  const parts = { rows: [...ofModel, ...(more.rows ?? [])], aliases: [], unitRows: [], retirements: ends };
-  return buildPriceBook(parts).priceSet(provider, model, atMs);
+  { row, end }: { readonly row?: HashedPriceRow; readonly end?: Retirement },
+): Timeline {
+  const rows = book.rows.filter((each) => each.provider === provider && each.model === model);
+  const all = [...rows, ...(row === undefined ? [] : [row])];
+  const endsMs = new Map<string, number>();
+  for (const { hash } of all) {
+    const saidMs = [ends.get(hash)?.fromMs ?? [], end?.rowHash === hash ? end.fromMs : []].flat();
+    if (saidMs.length > 0) endsMs.set(hash, Math.min(...saidMs));
+  }
+  return buildTimeline(all, endsMs);
 }
 
-/** Adds a name. The newest of a name counts, so one that is there is the answer only where it is the newest. */
-export function aliasAddition(now: PriceSnapshot, alias: PriceAlias): PriceChange<PriceAlias> {
-  const ofName = now.records.aliases.filter(
+/** What has been said of a name, by whoever adds to it, in the form of the addition. */
+export function aliasesOfName({ records }: PriceSnapshot, alias: PriceAlias): readonly PriceAlias[] {
+  return records.aliases.filter(
     (each) =>
       each.origin === alias.origin &&
       each.provider === alias.provider &&
       each.alias === alias.alias &&
       each.form === alias.form,
   );
+}
+
+/** Adds a name, or withdraws it. The newest of a name counts, so one that is there is the answer only where it is the newest. */
+export function aliasAddition(now: PriceSnapshot, alias: PriceAlias): PriceChange<PriceAlias> {
+  const ofName = aliasesOfName(now, alias);
   const newest = ofName.toSorted((a, b) => b.addedMs - a.addedMs)[0];
-  const isSame = newest?.model === alias.model && newest.targetProvider === alias.targetProvider;
-  if (newest !== undefined && isSame) return { added: {}, answer: newest };
+  if (newest?.targetProvider === alias.targetProvider && newest?.model === alias.model && newest !== undefined) {
+    return { added: {}, answer: newest };
+  }
   const answer = { ...alias, addedMs: laterThan(ofName, alias.addedMs) };
   return { added: { aliases: [answer] }, answer };
 }
@@ -123,5 +166,5 @@ function hasEnded({ ends }: PriceSnapshot, { hash, effectiveUntilMs }: HashedPri
 }
 
 function laterThan(others: readonly { readonly addedMs: number }[], addedMs: number): number {
-  return Math.max(addedMs, ...others.map((each) => each.addedMs + 1));
+  return others.reduce((latestMs, each) => Math.max(latestMs, each.addedMs + 1), addedMs);
 }

@@ -13,6 +13,7 @@ import { importInto, latestVersion, type PriceCatalogue } from './catalogue-impo
 import type { Log } from './log.ts';
 import { Loop, type Sleep } from './loop.ts';
 import { decodePrices, encodePrices, NO_PRICE_RECORDS, type PriceRecords } from './price-records.ts';
+import type { PriceUnknownWord } from './price-unknown-words.ts';
 import type { PriceChange, PriceSnapshot, Prices, PricesStatus } from './prices.ts';
 import * as refusals from './refusals.ts';
 import { UnknownPrices } from './unknown-prices.ts';
@@ -49,7 +50,7 @@ const UNREADABLE: Unpriced = {
   reason: 'PRICE_UNKNOWN',
   message:
     'the price book can not be read, so that nothing has a price until an operator has looked; amounts need none',
-  why: 'book_unreadable',
+  why: 'book_unreadable' satisfies PriceUnknownWord,
 };
 
 /** Everything the keeper works with. */

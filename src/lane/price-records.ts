@@ -201,7 +201,7 @@ function amountsOf(names: readonly string[], values: readonly unknown[]): Readon
 }
 
 function aliasText(alias: PriceAlias): string {
-  const { origin, provider, form, model, targetProvider = null, addedMs } = alias;
+  const { origin, provider, form, model = null, targetProvider = null, addedMs } = alias;
   // With its time: a name that went to another model and comes back is said once more, and the newest counts.
   return JSON.stringify(['price-alias-1', origin, provider, alias.alias, form, model, targetProvider, addedMs]);
 }
@@ -213,7 +213,7 @@ function aliasOf(fields: readonly unknown[], { addedBy, addedMs }: StoredPrice):
     provider: String(provider),
     alias: String(alias),
     form: form as PriceAlias['form'],
-    model: String(model),
+    ...(model === null ? {} : { model: String(model) }),
     ...(targetProvider === null ? {} : { targetProvider: String(targetProvider) }),
     addedBy,
     addedMs,

@@ -9,6 +9,7 @@ import type { PricePins } from '../pricing/price-pins.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
 import type { Usage, UsageProblem } from '../pricing/usage/usage.ts';
 import { type UsageReport, usageOf } from '../pricing/usage/usage-report.ts';
+import type { PriceUnknownWord } from './price-unknown-words.ts';
 
 /** What prices are found with. */
 export interface PricingDeps {
@@ -118,19 +119,21 @@ function rulesOf({ allowed, maxTier }: ModelRules) {
   };
 }
 
-function unknownPrice(unknown: UnknownPrice): Unpriced {
+/** PRICE_UNKNOWN, in one sentence. */
+export function unknownPrice(unknown: UnknownPrice): Unpriced {
   if (unknown.unit !== undefined) {
     const { unit } = unknown;
     return { kind: 'unpriced', reason: 'PRICE_UNKNOWN', message: `nobody has said what a ${unit} is worth`, unit };
   }
-  const { provider, model, why, moreCount } = unknown;
+  const { provider, model, moreCount } = unknown;
+  const why: PriceUnknownWord = unknown.why;
   const more = moreCount === 0 ? '' : `, and ${moreCount} more`;
   const message = `no price for ${provider}/${model} (${why})${more}`;
   return { kind: 'unpriced', reason: 'PRICE_UNKNOWN', message, provider, model, why, moreCount };
 }
 
 function refusedReport({ code, field: path, text }: UsageProblem): Unpriced {
-  const reason = code === 'unknown_price' ? 'PRICE_UNKNOWN' : 'USAGE_INVALID';
+  const reason = code === ('unknown_price' satisfies PriceUnknownWord) ? 'PRICE_UNKNOWN' : 'USAGE_INVALID';
   // The path in the request.
   const field = path === 'usage' ? path : `usage.${path}`;
   const message = `${field} ${text}; if it can't be reported otherwise, settle with usage_unknown`;

@@ -4,7 +4,7 @@
 import { type CurrentEntry, currentEntries, type EntryFault } from './catalogue-entries.ts';
 import { catalogueNames, wouldMatch } from './catalogue-match.ts';
 import { type RecordFault, readRecord } from './catalogue-record.ts';
-import { newestFirst, type PriceAlias, type PriceBookParts, type Retirement, tierAndBand } from './price-book.ts';
+import type { PriceAlias, PriceBookParts, Retirement } from './price-book.ts';
 import {
   FEE_NAMES,
   type HashedPriceRow,
@@ -15,6 +15,7 @@ import {
   RATE_NAMES,
   type RowFlag,
 } from './price-row.ts';
+import { newestFirst, tierAndBand } from './price-timeline.ts';
 import { isFields } from './usage/report.ts';
 
 /** What an import is told. */

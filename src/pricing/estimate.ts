@@ -6,7 +6,7 @@ import { type ModelCall, type ModelName, modelCallProblems } from './model-call.
 import type { PriceBook } from './price-book.ts';
 import type { PinnedAlias, PricePins } from './price-pins.ts';
 import type { FieldProblem, HashedPriceRow } from './price-row.ts';
-import { isReachable, type PriceSet, type SetFlaw } from './price-set.ts';
+import { isReachable, type PriceSet, SET_FLAWS } from './price-set.ts';
 import { multiplierBound } from './service-tier.ts';
 import type { HashedUnitRow } from './unit-row.ts';
 
@@ -41,12 +41,22 @@ export interface CallPrice {
   readonly choices: number;
 }
 
+/** Words for why a candidate has no price. */
+export const UNPRICED_WHYS = [
+  'no_row',
+  ...SET_FLAWS,
+  'no_output_rate',
+  'no_audio_rate',
+  'no_search_fee',
+  'service_tier',
+] as const;
+
 /**
  * Why a candidate has no price. `no_row`: no row counts for it now. `no_output_rate`, `no_audio_rate`, `no_search_fee`: its rows
  * don't price what the call declares. `service_tier`: what its tier or place of inference costs is not known. The others say what
  * is wrong with its rows.
  */
-export type UnpricedWhy = 'no_row' | 'no_output_rate' | 'no_audio_rate' | 'no_search_fee' | 'service_tier' | SetFlaw;
+export type UnpricedWhy = (typeof UNPRICED_WHYS)[number];
 
 /** What PRICE_UNKNOWN is about: the first candidate without a price and how many more there are; or the unit of the tree. */
 export type UnknownPrice =

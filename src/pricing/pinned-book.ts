@@ -47,7 +47,9 @@ export function pinnedBook(book: PriceBook, pins: PricePins): PriceBook {
   return {
     ...book,
     priceSet: (provider, model, atMs) => {
-      const name = book.resolve(provider, model) ?? { provider, model };
+      // What an alias stood for then, even where the name has been withdrawn since.
+      const alias = pins.aliases?.find(isOf({ provider, model }));
+      const name = alias?.target ?? book.resolve(provider, model) ?? { provider, model };
       return pinnedSet(book, pinned, name, atMs) ?? book.priceSet(provider, model, atMs);
     },
     unitRow: (unit, atMs) =>

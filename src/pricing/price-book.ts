@@ -3,9 +3,10 @@
 // a row is added, since look-ups are many and additions few.
 import type { ModelName } from './model-call.ts';
 import { type FieldProblem, type HashedPriceRow, isModelId, isProviderId, type PriceOrigin } from './price-row.ts';
-import { type PriceSet, priceSetOf } from './price-set.ts';
+import type { PriceSet } from './price-set.ts';
+import { buildTimeline, type Timeline } from './price-timeline.ts';
 import type { HashedUnitRow } from './unit-row.ts';
-import { isText, isWhole, WHOLE_MAX } from './whole.ts';
+import { isText, isWhole } from './whole.ts';
 
 /**
  * Another name of a model. `exact`: the name itself. `dated` and `dated_compact`: the name followed by a date, "-2026-09-01" or
@@ -16,13 +17,16 @@ export interface PriceAlias {
   /** The other name; of a dated alias the part before the date. */
   readonly alias: string;
   readonly form: 'exact' | 'dated' | 'dated_compact';
-  /** The model that has the rows, of the same provider unless `targetProvider` says otherwise. */
-  readonly model: string;
+  /**
+   * The model that has the rows, of the same provider unless `targetProvider` says otherwise. Absent: the operator withdraws the
+   * name, so that what an operator said of it before no longer counts; the catalogue's alias does again, if there is one.
+   */
+  readonly model?: string;
   readonly targetProvider?: string;
   readonly origin: PriceOrigin;
   /** Who added it. */
   readonly addedBy: string;
-  /** When, ms since 1970. Of two for one name the operator's wins, then the newest. */
+  /** When, ms since 1970. Of two for one name the operator's wins, unless it is withdrawn, then the newest. */
   readonly addedMs: number;
 }
 
@@ -31,7 +35,12 @@ export function priceAliasProblems(alias: PriceAlias): readonly FieldProblem[] {
   const problems: FieldProblem[] = [];
   if (!isProviderId(alias.provider)) problems.push({ field: 'provider', text: 'must be a provider id' });
   if (!isModelId(alias.alias)) problems.push({ field: 'alias', text: 'must be a model id' });
-  if (!isModelId(alias.model)) problems.push({ field: 'model', text: 'must be a model id' });
+  if (alias.model !== undefined) {
+    if (!isModelId(alias.model)) problems.push({ field: 'model', text: 'must be a model id' });
+  } else if (alias.origin !== 'operator') problems.push({ field: 'model', text: 'must be there' });
+  else if (alias.targetProvider !== undefined) {
+    problems.push({ field: 'targetProvider', text: 'must be left out where a name is withdrawn' });
+  }
   if (alias.targetProvider !== undefined && !isProviderId(alias.targetProvider)) {
     problems.push({ field: 'targetProvider', text: 'must be a provider id' });
   }
@@ -70,6 +79,8 @@ export interface PriceBook {
   readonly unitRows: readonly HashedUnitRow[];
   /** The rows of a model that count at an instant, by exact name or alias; undefined: it has no price then. */
   priceSet(provider: string, model: string, atMs: number): PriceSet | undefined;
+  /** The rows of a model in time, by its own name only; undefined: it has none. */
+  timeline(provider: string, model: string): Timeline | undefined;
   /** The name under which a model has rows: its own, or that of the alias; undefined: it is known by neither. */
   resolve(provider: string, model: string): ModelName | undefined;
   /** A row by its hash. */
@@ -79,9 +90,6 @@ export interface PriceBook {
   /** A unit row by its hash. */
   unitRowByHash(hash: string): HashedUnitRow | undefined;
 }
-
-/** The sets of one model from instant to instant, the newest first: each counts from its fromMs until the one before it. */
-type Timeline = readonly { readonly fromMs: number; readonly set: PriceSet | undefined }[];
 
 /** Arranges the parts. The same book for the same parts in any order. */
 export function buildPriceBook(parts: PriceBookParts): PriceBook {
@@ -94,9 +102,8 @@ export function buildPriceBook(parts: PriceBookParts): PriceBook {
   const units = Map.groupBy([...unitRows].sort(newestUnitFirst), ({ unit }) => unit);
   const resolve = (provider: string, model: string): ModelName | undefined => {
     if (timelines.get(provider)?.has(model)) return { provider, model };
-    const alias = aliases.exact.get(provider)?.get(model) ?? datedAlias(aliases, provider, model);
-    if (alias === undefined) return undefined;
-    const target = { provider: alias.targetProvider ?? provider, model: alias.model };
+    const target = aliases.exact.get(provider)?.get(model) ?? datedAlias(aliases, provider, model);
+    if (target === undefined) return undefined;
     // An alias of an alias has no rows: chains would let one addition change what another name means.
     return timelines.get(target.provider)?.has(target.model) ? target : undefined;
   };
@@ -105,21 +112,17 @@ export function buildPriceBook(parts: PriceBookParts): PriceBook {
     aliases: parts.aliases,
     unitRows,
     resolve,
+    timeline: (provider, model) => timelines.get(provider)?.get(model),
     priceSet: (provider, model, atMs) => {
       const own = timelines.get(provider)?.get(model);
-      if (own !== undefined) return setAt(own, atMs);
+      if (own !== undefined) return own.setAt(atMs);
       const name = resolve(provider, model);
-      return name === undefined ? undefined : setAt(timelines.get(name.provider)?.get(name.model) ?? [], atMs);
+      return name === undefined ? undefined : timelines.get(name.provider)?.get(name.model)?.setAt(atMs);
     },
     row: (hash) => rowsByHash.get(hash),
     unitRow: (unit, atMs) => units.get(unit)?.find(({ effectiveFromMs }) => effectiveFromMs <= atMs),
     unitRowByHash: (hash) => unitRowsByHash.get(hash),
   };
-}
-
-function setAt(timeline: Timeline, atMs: number): PriceSet | undefined {
-  for (const { fromMs, set } of timeline) if (fromMs <= atMs) return set;
-  return undefined;
 }
 
 /** The instant from which each retired row no longer counts. */
@@ -140,79 +143,45 @@ function timelinesOf(
   for (const [provider, ofProvider] of Map.groupBy(rows, (row) => row.provider)) {
     const models = new Map<string, Timeline>();
     for (const [model, ofModel] of Map.groupBy(ofProvider, (row) => row.model))
-      models.set(model, timelineOf(ofModel, ends));
+      models.set(model, buildTimeline(ofModel, ends));
     timelines.set(provider, models);
   }
   return timelines;
-}
-
-function timelineOf(rows: readonly HashedPriceRow[], ends: ReadonlyMap<string, number>): Timeline {
-  const endOf = (row: HashedPriceRow): number => {
-    const untilMs = row.effectiveUntilMs ?? WHOLE_MAX;
-    const retiredMs = ends.get(row.hash) ?? WHOLE_MAX;
-    return Math.min(untilMs, retiredMs);
-  };
-  const sorted = [...rows].sort(newestFirst);
-  const instants = new Set<number>();
-  for (const row of rows) {
-    instants.add(row.effectiveFromMs);
-    if (endOf(row) > row.effectiveFromMs) instants.add(endOf(row));
-  }
-  return [...instants]
-    .sort((a, b) => b - a)
-    .map((fromMs) => ({ fromMs, set: priceSetOf(rowsAt(sorted, fromMs, endOf)) }));
-}
-
-/**
- * The rows that count at an instant: of each key the newest that has begun, unless it has ended. Where the operator has any such
- * row of a model, the catalogue's don't count at all: half of one price list and half of another would be nobody's.
- */
-function rowsAt(
-  sorted: readonly HashedPriceRow[],
-  atMs: number,
-  endOf: (row: HashedPriceRow) => number,
-): readonly HashedPriceRow[] {
-  const newest = new Map<string, HashedPriceRow>();
-  for (const row of sorted) {
-    const key = `${row.origin} ${tierAndBand(row)}`;
-    if (row.effectiveFromMs <= atMs && !newest.has(key)) newest.set(key, row);
-  }
-  const active = [...newest.values()].filter((row) => endOf(row) > atMs);
-  const operators = active.filter(({ origin }) => origin === 'operator');
-  return operators.length > 0 ? operators : active;
-}
-
-/** The part of a row's key that tells the rows of one model and origin apart. */
-export function tierAndBand({ aboveInputTokens, band }: Pick<HashedPriceRow, 'aboveInputTokens' | 'band'>): string {
-  return band === undefined ? `${aboveInputTokens}` : `${aboveInputTokens} ${band.startMs}-${band.endMs}`;
-}
-
-/** Of rows of one key the one that began last counts, then the one added last; the hash only makes the order total. */
-export function newestFirst(a: HashedPriceRow, b: HashedPriceRow): number {
-  return b.effectiveFromMs - a.effectiveFromMs || b.addedMs - a.addedMs || (a.hash < b.hash ? 1 : -1);
 }
 
 function newestUnitFirst(a: HashedUnitRow, b: HashedUnitRow): number {
   return b.effectiveFromMs - a.effectiveFromMs || b.addedMs - a.addedMs || (a.hash < b.hash ? 1 : -1);
 }
 
-type AliasIndex = ReadonlyMap<string, ReadonlyMap<string, PriceAlias>>;
+/** What names stand for, by provider and name. */
+type AliasIndex = ReadonlyMap<string, ReadonlyMap<string, ModelName>>;
 
 function aliasesOf(aliases: readonly PriceAlias[]): Record<PriceAlias['form'], AliasIndex> {
-  const empty = () => new Map<string, Map<string, PriceAlias>>();
+  const empty = () => new Map<string, Map<string, ModelName>>();
   const index = { exact: empty(), dated: empty(), dated_compact: empty() };
-  for (const alias of aliases) {
-    const ofForm = index[alias.form];
-    const ofProvider = ofForm.get(alias.provider) ?? new Map<string, PriceAlias>();
-    ofForm.set(alias.provider, ofProvider);
-    const known = ofProvider.get(alias.alias);
-    if (known === undefined || winsOver(alias, known)) ofProvider.set(alias.alias, alias);
+  for (const { provider, alias, form, model, targetProvider = provider } of latestOfNames(aliases)) {
+    if (model === undefined) continue;
+    const ofForm = index[form];
+    const ofProvider = ofForm.get(provider) ?? new Map<string, ModelName>();
+    ofForm.set(provider, ofProvider);
+    ofProvider.set(alias, { provider: targetProvider, model });
   }
   return index;
 }
 
-function winsOver(alias: PriceAlias, other: PriceAlias): boolean {
-  if (alias.origin !== other.origin) return alias.origin === 'operator';
+/** The newest of each name and origin, those of the catalogue first. */
+function latestOfNames(aliases: readonly PriceAlias[]): readonly PriceAlias[] {
+  const latest = { catalogue: new Map<string, PriceAlias>(), operator: new Map<string, PriceAlias>() };
+  for (const alias of aliases) {
+    const ofOrigin = latest[alias.origin];
+    const name = `${alias.provider} ${alias.form} ${alias.alias}`;
+    const known = ofOrigin.get(name);
+    if (known === undefined || isNewer(alias, known)) ofOrigin.set(name, alias);
+  }
+  return [...latest.catalogue.values(), ...latest.operator.values()];
+}
+
+function isNewer(alias: PriceAlias, other: PriceAlias): boolean {
   if (alias.addedMs !== other.addedMs) return alias.addedMs > other.addedMs;
   return `${alias.targetProvider} ${alias.model}` > `${other.targetProvider} ${other.model}`;
 }
@@ -230,10 +199,10 @@ function datedAlias(
   aliases: Record<PriceAlias['form'], AliasIndex>,
   provider: string,
   model: string,
-): PriceAlias | undefined {
+): ModelName | undefined {
   for (const form of ['dated', 'dated_compact'] as const) {
-    const alias = aliases[form].get(provider)?.get(withoutDate(model, form) ?? '');
-    if (alias !== undefined) return alias;
+    const target = aliases[form].get(provider)?.get(withoutDate(model, form) ?? '');
+    if (target !== undefined) return target;
   }
   return undefined;
 }

@@ -14,8 +14,11 @@ interface Tier {
   readonly rows: readonly HashedPriceRow[];
 }
 
+/** Words for why some call would find no row, or two. */
+export const SET_FLAWS = ['no_base_tier', 'no_row_outside_bands', 'bands_overlap'] as const;
+
 /** Why some call would find no row, or two: such a set prices nothing. */
-export type SetFlaw = 'no_base_tier' | 'no_row_outside_bands' | 'bands_overlap';
+export type SetFlaw = (typeof SET_FLAWS)[number];
 
 /** The rows of a model that count at one instant. */
 export interface PriceSet {
@@ -34,7 +37,10 @@ export function priceSetOf(rows: readonly HashedPriceRow[]): PriceSet | undefine
   const [first] = rows;
   if (first === undefined) return undefined;
   const sorted = [...rows].sort(
-    (a, b) => a.aboveInputTokens - b.aboveInputTokens || (a.band?.startMs ?? -1) - (b.band?.startMs ?? -1),
+    (a, b) =>
+      a.aboveInputTokens - b.aboveInputTokens ||
+      (a.band?.startMs ?? -1) - (b.band?.startMs ?? -1) ||
+      (a.band?.endMs ?? -1) - (b.band?.endMs ?? -1),
   );
   const tiers = [...Map.groupBy(sorted, ({ aboveInputTokens }) => aboveInputTokens)].map(([above, ofTier]) => ({
     aboveInputTokens: BigInt(above),
@@ -71,13 +77,14 @@ function flawOf(tiers: readonly Tier[]): SetFlaw | undefined {
   return tiers.some(({ banded }) => overlaps(banded)) ? 'bands_overlap' : undefined;
 }
 
+// By their start, around the clock: where any two overlap, one overlaps the next.
 function overlaps(banded: readonly HashedPriceRow[]): boolean {
-  return banded.some(({ band: a }, index) =>
-    banded.some(
-      ({ band: b }, other) =>
-        index !== other && a !== undefined && b !== undefined && (isIn(a, b.startMs) || isIn(b, a.startMs)),
-    ),
-  );
+  return banded.length > 1 && banded.some((row, index) => reachesInto(row, banded[index + 1] ?? banded[0]));
+}
+
+/** Whether the time of day of a row goes on when that of another begins. */
+export function reachesInto({ band }: HashedPriceRow, next: HashedPriceRow | undefined): boolean {
+  return band !== undefined && next?.band !== undefined && isIn(band, next.band.startMs);
 }
 
 function isIn({ startMs, endMs }: TimeBand, timeMs: number): boolean {

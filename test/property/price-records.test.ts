@@ -70,12 +70,14 @@ const alias = fc
     provider,
     alias: model,
     form: fc.constantFrom('exact' as const, 'dated' as const, 'dated_compact' as const),
-    model,
+    model: fc.option(model, { nil: undefined }),
     targetProvider: fc.option(provider, { nil: undefined }),
     origin,
     addedBy: actor,
     addedMs: timeMs,
   })
+  // Only an operator withdraws a name.
+  .map((each) => (each.model === undefined ? { ...each, origin: 'operator', targetProvider: undefined } : each))
   .map(given) as fc.Arbitrary<PriceRecords['aliases'][number]>;
 
 const records: fc.Arbitrary<PriceRecords> = fc.record({

@@ -5,8 +5,10 @@ import type { FieldProblem } from '../../kernel/refusal.ts';
 import type { Coordinator } from '../../lane/coordinator.ts';
 import {
   aliasAddition,
-  flawOfAddition,
-  flawOfRetirement,
+  aliasesOfName,
+  gapOfAddition,
+  gapOfRetirement,
+  type PriceGap,
   retirementAddition,
   rowAddition,
   unitRowAddition,
@@ -86,10 +88,9 @@ export function createPriceAdditions({ prices, nowMs }: Pick<Coordinator, 'price
         const named = now.book.row(request.rowHash);
         if (named === undefined) return invalidFields([{ field: 'row_hash', description: 'is of no row in the book' }]);
         const { added, answer } = retirementAddition(now, named, end);
-        const isNeeded =
-          added.retirements !== undefined &&
-          flawOfRetirement(now, named, { ...end, rowHash: named.hash }) !== undefined;
-        if (isNeeded) return invalidFields([STILL_NEEDED]);
+        const gap =
+          added.retirements === undefined ? undefined : gapOfRetirement(now, named, { ...end, rowHash: named.hash });
+        if (gap !== undefined) return invalidFields([stillNeeded(gap, end.fromMs)]);
         return { added, answer: priceRowMessage(answer.row, answer.end) };
       });
       return isRefusal(row) ? row : { $typeName: 'budgetd.v1.RetirePriceResponse', row };
@@ -102,44 +103,57 @@ function isRefused(value: unknown): value is ApiRefusal {
   return typeof value === 'object' && value !== null && isRefusal(value);
 }
 
-const FLAWS: Readonly<Record<SetFlaw, FieldProblem>> = {
-  no_base_tier: {
+const FLAWS: Readonly<Record<SetFlaw, (when: string) => FieldProblem>> = {
+  no_base_tier: (when) => ({
     field: 'row.above_input_tokens',
-    description:
-      "needs a row of the operator's for all sizes (0) that counts by then, else the model would have no price: add that first",
-  },
-  no_row_outside_bands: {
+    description: `needs a row of the operator's for all sizes (0) that counts ${when}, else the model would have no price: add that first`,
+  }),
+  no_row_outside_bands: (when) => ({
     field: 'row.band',
-    description:
-      "needs a row of the operator's without a band, of the same above_input_tokens, that counts by then, else the model would have no price: add that first",
-  },
-  bands_overlap: {
+    description: `needs a row of the operator's without a band, of the same above_input_tokens, that counts ${when}, else the model would have no price: add that first`,
+  }),
+  bands_overlap: (when) => ({
     field: 'row.band',
-    description: 'overlaps that of another row of the same above_input_tokens: retire that first',
-  },
+    description: `overlaps that of another row of the same above_input_tokens that counts ${when}: retire that first`,
+  }),
 };
 
-const STILL_NEEDED: FieldProblem = {
-  field: 'row_hash',
-  description:
-    'is of the row that others of the model need, for all sizes or all times of day: without it the model would have no price; retire those first, or add its successor',
-};
+const instantText = (ms: number): string => new Date(ms).toISOString();
 
-// The operator's rows replace the catalogue's of the model: a row that is not enough by itself would take its price away.
+// The operator's rows replace the catalogue's of the model, and what is replaced stays so: a row that is not enough by itself, or
+// after which nothing comes, would take its price away.
 function rowProblem(now: PriceSnapshot, row: HashedPriceRow): FieldProblem | undefined {
-  const flaw = flawOfAddition(now, row);
-  return flaw && FLAWS[flaw];
+  const gap = gapOfAddition(now, row);
+  if (gap === undefined) return undefined;
+  const { fromMs, why, isOfRow } = gap;
+  if (why === 'no_row' || !isOfRow) {
+    const description = `leaves the model without a price from ${instantText(fromMs)} on, since what the row replaces stays replaced: add first what counts then`;
+    return { field: 'row.effective_until_time', description };
+  }
+  return FLAWS[why](fromMs === row.effectiveFromMs ? 'by then' : `at ${instantText(fromMs)} too`);
 }
 
-function aliasProblem({ book }: PriceSnapshot, alias: PriceAlias): FieldProblem | undefined {
+function stillNeeded({ fromMs }: PriceGap, endMs: number): FieldProblem {
+  const when = fromMs === endMs ? '' : ` from ${instantText(fromMs)} on`;
+  return {
+    field: 'row_hash',
+    description: `is of the row that others of the model need, for all sizes or all times of day: without it the model would have no price${when}; retire those first, or add its successor`,
+  };
+}
+
+function aliasProblem(now: PriceSnapshot, alias: PriceAlias): FieldProblem | undefined {
   const { provider, model, targetProvider = provider, form } = alias;
-  const target = book.resolve(targetProvider, model);
+  if (model === undefined) {
+    const description = 'is no name that an operator has added in this form: there is nothing to withdraw';
+    return aliasesOfName(now, alias).length > 0 ? undefined : { field: 'alias.alias', description };
+  }
+  const target = now.book.resolve(targetProvider, model);
   if (target === undefined) return { field: 'alias.model', description: 'has no rows in the book' };
   if (target.provider !== targetProvider || target.model !== model) {
     const description = `is itself another name, of ${target.provider}/${target.model}`;
     return { field: 'alias.model', description };
   }
-  const own = form === 'exact' ? book.resolve(provider, alias.alias) : undefined;
+  const own = form === 'exact' ? now.book.resolve(provider, alias.alias) : undefined;
   const hasRows = own?.provider === provider && own.model === alias.alias;
   return hasRows
     ? { field: 'alias.alias', description: 'has rows of its own, which would count all the same' }

@@ -125,7 +125,9 @@ function rowsOf(
       (name !== undefined || provider === '' || row.provider === provider),
   );
   if (atMs === undefined) return rows;
-  return rows.filter((row) => book.priceSet(row.provider, row.model, atMs)?.hashes.includes(row.hash));
+  const sets = new Set(rows.map((row) => book.priceSet(row.provider, row.model, atMs)));
+  const counting = new Set([...sets].flatMap((set) => set?.hashes ?? []));
+  return rows.filter(({ hash }) => counting.has(hash));
 }
 
 const digits = (value: number): string => String(value).padStart(16, '0');

@@ -3,7 +3,7 @@
 import type { QuoteRequest, QuoteResponse } from '../../gen/budgetd/v1/price_pb.ts';
 import type { PriceRecord, Unpriced } from '../../kernel/price.ts';
 import type { Prices } from '../../lane/prices.ts';
-import { createPricing } from '../../lane/pricing.ts';
+import { createPricing, unknownPrice } from '../../lane/pricing.ts';
 import type { PriceBook } from '../../pricing/price-book.ts';
 import { type ApiRefusal, isRefusal, type Reply } from '../api-refusal.ts';
 import { pricedMessage, priceMessage } from '../encode/price-message.ts';
@@ -36,14 +36,10 @@ export function quote(prices: Prices, request: QuoteRequest, nowMs: number): Rep
 function recordOf(book: PriceBook, { served, unit, atMs }: Quote): PriceRecord | Unpriced {
   const { provider, model } = served ?? { provider: '', model: '' };
   const set = book.priceSet(provider, model, atMs);
-  if (set === undefined) {
-    const message = `no price for ${provider}/${model} (no_row)`;
-    return { kind: 'unpriced', reason: 'PRICE_UNKNOWN', message, provider, model, why: 'no_row', moreCount: 0 };
-  }
+  if (set === undefined) return unknownPrice({ provider, model, why: 'no_row', moreCount: 0 });
+  if (set.flaw !== undefined) return unknownPrice({ provider, model, why: set.flaw, moreCount: 0 });
   const unitRow = unit === 'USD' ? undefined : book.unitRow(unit, atMs);
-  if (unit !== 'USD' && unitRow === undefined) {
-    return { kind: 'unpriced', reason: 'PRICE_UNKNOWN', message: `nobody has said what a ${unit} is worth`, unit };
-  }
+  if (unit !== 'USD' && unitRow === undefined) return unknownPrice({ unit });
   const isOther = set.provider !== provider || set.model !== model;
   const target = { provider: set.provider, model: set.model };
   return {

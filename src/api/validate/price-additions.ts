@@ -103,14 +103,19 @@ export function checkPriceAlias(problems: Problems, stated: AliasMessage, { acto
   });
   const form = FORMS.get(stated.form);
   if (form === undefined) problems.push({ field: `${field}.form`, description: `has no value ${stated.form}` });
-  const { provider, alias: name, model, targetProvider } = stated;
+  const { provider, alias: name, model, targetProvider, withdrawn } = stated;
+  if (withdrawn && model !== '')
+    problems.push({ field: `${field}.model`, description: 'must be unset in a withdrawal' });
+  if (withdrawn && targetProvider !== '') {
+    problems.push({ field: `${field}.target_provider`, description: 'must be unset in a withdrawal' });
+  }
   const isElsewhere = targetProvider !== '' && targetProvider !== provider;
   const alias: PriceAlias = {
     provider,
     alias: name,
     form: form ?? 'exact',
-    model,
-    ...(isElsewhere ? { targetProvider } : {}),
+    ...(withdrawn ? {} : { model }),
+    ...(isElsewhere && !withdrawn ? { targetProvider } : {}),
     origin: 'operator',
     addedBy: actor,
     addedMs: nowMs,

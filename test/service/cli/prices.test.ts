@@ -232,6 +232,10 @@ it('prices alias, unit and their lists', async () => {
     'azure/chat-YYYY-MM-DD  openai/gpt-4o',
   );
   expect(await good('prices', 'aliases', 'azure')).toContain('azure/chat-YYYY-MM-DD');
+  expect(await good('prices', 'alias', 'azure/chat', 'none', '--form', 'dated')).toContain(
+    'azure/chat-YYYY-MM-DD  (withdrawn)',
+  );
+  expect(await good('prices', 'aliases', 'azure')).toMatch(/openai\/gpt-4o .*\n.*\(withdrawn\)/);
   expect(await good('prices', 'units')).toContain('only trees in USD have prices');
   expect(await good('prices', 'unit', 'INR', '--per-usd', '84.1234', '--source', 'bank')).toContain(
     '84.1234 INR = 1 USD',

@@ -1,8 +1,8 @@
 // The package as it is: every record of it is imported exactly or told of, by a walk of its own through the same data.
 import { describe, expect, it } from 'vitest';
 import { importCatalogue } from '../../../src/pricing/catalogue.ts';
-import { tierAndBand } from '../../../src/pricing/price-book.ts';
 import type { PriceRow } from '../../../src/pricing/price-row.ts';
+import { tierAndBand } from '../../../src/pricing/price-timeline.ts';
 import { bundledCatalogue, type PackageRecord } from '../../support/price-catalogue.ts';
 import { START_MS } from '../../support/price-rows.ts';
 

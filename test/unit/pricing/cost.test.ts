@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { costAsReported, costByRow, hourWriteRate, SUM_PER_MICRO } from '../../../src/pricing/cost.ts';
 import { priceCall } from '../../../src/pricing/estimate.ts';
 import { ceilDiv, decimalOf, scaledTo } from '../../../src/pricing/exact.ts';
+import { pinnedBook } from '../../../src/pricing/pinned-book.ts';
 import type { PriceAlias } from '../../../src/pricing/price-book.ts';
 import type { PricePins } from '../../../src/pricing/price-pins.ts';
 import { FEE_NAMES, type PriceRow, RATE_NAMES } from '../../../src/pricing/price-row.ts';
@@ -196,6 +197,21 @@ describe('usage of a reservation', () => {
     for (const served of [named, { provider: 'openai', model: 'gpt-4o' }, undefined]) {
       expect(priceUsage(later, estimate.pins, served, usage, START_MS).cost?.micros).toBe(250_000n);
     }
+  });
+
+  it('and a further call are priced by what an alias stood for, once it stands for nothing', () => {
+    const named = { provider: 'openai', model: 'our-chat' };
+    const said = { provider: 'openai', alias: 'our-chat', form: 'exact', origin: 'operator', addedBy: 'ops' } as const;
+    const alias = { ...said, model: 'gpt-4o', addedMs: 1 };
+    const call = { candidates: [named], inputTokens: 100_000, outputTokensMax: 0 };
+    const options = { unit: 'USD', outputTokensDefault: 1 };
+    const { price } = priceCall(priceBook({ rows: book.rows, aliases: [alias] }), call, START_MS, options);
+    if (price === undefined) throw new Error('no price');
+    const withdrawn = priceBook({ rows: book.rows, aliases: [alias, { ...said, addedMs: 2 }] });
+    expect(priceCall(withdrawn, call, START_MS, options).unknown).toMatchObject({ why: 'no_row' });
+    expect(priceCall(pinnedBook(withdrawn, price.pins), call, START_MS, options).price).toEqual(price);
+    const usage = usageOf({ uncachedInput: 100_000n });
+    expect(priceUsage(withdrawn, price.pins, named, usage, START_MS).cost?.micros).toBe(price.maxMicros);
   });
 
   it('is priced in the unit that was pinned', () => {

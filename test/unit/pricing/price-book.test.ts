@@ -16,6 +16,12 @@ const alias = (changes: Partial<PriceAlias>): PriceAlias => ({
   ...changes,
 });
 
+/** The operator takes back what it said of a name. */
+const withdrawal = (changes: Partial<PriceAlias>): PriceAlias => {
+  const { model: _, ...named } = alias({ origin: 'operator', addedMs: START_MS + 5, ...changes });
+  return named;
+};
+
 describe('a price book', () => {
   it('finds rows by exact names only', () => {
     const book = priceBook({ rows: [priceRow()], aliases: [alias({})] });
@@ -122,6 +128,36 @@ describe('an alias', () => {
       'omni',
       'openai/gpt-4o-mini',
     ],
+    ['that is withdrawn leads nowhere', [alias({ origin: 'operator' }), withdrawal({})], 'omni', undefined],
+    [
+      'that is withdrawn leads where the catalogue says',
+      [alias({ model: 'gpt-4o-mini', origin: 'operator' }), alias({}), withdrawal({})],
+      'omni',
+      'openai/gpt-4o',
+    ],
+    [
+      'that is withdrawn and said again leads to the model',
+      [alias({ origin: 'operator' }), withdrawal({}), alias({ origin: 'operator', addedMs: START_MS + 6 })],
+      'omni',
+      'openai/gpt-4o',
+    ],
+    [
+      'that is withdrawn leaves those of another form',
+      [
+        alias({ alias: 'gpt-4o-2026-09-01', model: 'gpt-4o-mini', origin: 'operator' }),
+        alias({ form: 'dated', alias: 'gpt-4o' }),
+        withdrawal({ alias: 'gpt-4o-2026-09-01' }),
+        withdrawal({ form: 'dated_compact', alias: 'gpt-4o' }),
+      ],
+      'gpt-4o-2026-09-01',
+      'openai/gpt-4o',
+    ],
+    [
+      'with a date that is withdrawn leads nowhere',
+      [alias({ form: 'dated', alias: 'gpt-4o', origin: 'operator' }), withdrawal({ form: 'dated', alias: 'gpt-4o' })],
+      'gpt-4o-2026-09-01',
+      undefined,
+    ],
     ['with a date', [alias({ form: 'dated', alias: 'gpt-4o' })], 'gpt-4o-2026-09-01', 'openai/gpt-4o'],
     ['with no such date', [alias({ form: 'dated', alias: 'gpt-4o' })], 'gpt-4o-2026-13-01', undefined],
     ['with more than a date', [alias({ form: 'dated', alias: 'gpt-4o' })], 'gpt-4o-2026-09-01-hyper', undefined],
@@ -145,6 +181,14 @@ describe('an alias that is added', () => {
     [{ addedBy: '', addedMs: 0.5 }, ['addedBy', 'addedMs']],
   ])('%j', (changes, fields) => {
     expect(priceAliasProblems(alias(changes)).map(({ field }) => field)).toEqual(fields);
+  });
+
+  it.each<[Partial<PriceAlias>, readonly string[]]>([
+    [{}, []],
+    [{ origin: 'catalogue' }, ['model']],
+    [{ targetProvider: 'azure' }, ['targetProvider']],
+  ])('without a model, %j', (changes, fields) => {
+    expect(priceAliasProblems(withdrawal(changes)).map(({ field }) => field)).toEqual(fields);
   });
 });
 

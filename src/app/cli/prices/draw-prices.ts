@@ -130,7 +130,7 @@ export function drawAliases(aliases: readonly PriceAlias[], terminal: Terminal):
   ];
   const cells = aliases.map((alias): Cell[] => [
     `${alias.provider}/${alias.alias}${FORMS[alias.form] ?? ''}`,
-    `${alias.targetProvider}/${alias.model}`,
+    alias.withdrawn ? '(withdrawn)' : `${alias.targetProvider}/${alias.model}`,
     formatInstant(alias.addTime) ?? '',
     alias.addedBy,
   ]);

@@ -198,7 +198,7 @@ function addAdd(prices: Command, context: CommandContext): void {
 function addAlias(prices: Command, context: CommandContext): void {
   const command = prices
     .command('alias <provider/name> <provider/model>')
-    .description('let a name stand for a model that has a price')
+    .description('let a name stand for a model that has a price; "none" withdraws it')
     .addOption(
       new Option('--form <form>', 'whether a date may follow the name: dated -2026-09-01, dated_compact -20260901')
         .choices(Object.keys(FORMS))
@@ -207,9 +207,9 @@ function addAlias(prices: Command, context: CommandContext): void {
     .action((name: string, target: string, { form }: { readonly form: keyof typeof FORMS }) =>
       withSession(context, command, async (session) => {
         const { provider = '', model: alias = '' } = parseModelName(name);
-        const { provider: targetProvider = '', model = '' } = parseModelName(target);
-        const request = { alias: { provider, alias, form: FORMS[form], model, targetProvider } };
-        const reply = await session.connection.call(addPriceAlias, request);
+        const reply = await session.connection.call(addPriceAlias, {
+          alias: { provider, alias, form: FORMS[form], ...targetOf(target) },
+        });
         session.show(AddPriceAliasResponseSchema, reply, () =>
           drawAliases(reply.alias === undefined ? [] : [reply.alias], session.terminal),
         );
@@ -219,7 +219,18 @@ function addAlias(prices: Command, context: CommandContext): void {
     command,
     'prices alias azure/our-chat openai/gpt-4o',
     'prices alias anthropic/claude-haiku anthropic/claude-haiku-4-5 --form dated_compact',
+    'prices alias azure/our-chat none',
   );
+}
+
+function targetOf(typed: string): {
+  readonly model?: string;
+  readonly targetProvider?: string;
+  readonly withdrawn?: boolean;
+} {
+  if (typed === 'none') return { withdrawn: true };
+  const { provider: targetProvider = '', model = '' } = parseModelName(typed);
+  return { model, targetProvider };
 }
 
 function addUnit(prices: Command, context: CommandContext): void {

@@ -1479,7 +1479,8 @@ export const OutcomeSchema: GenEnum<Outcome> = /*@__PURE__*/
  * more (how many more of them there are), why; why of PRICE_UNKNOWN is "no_row" (nobody has said what the model costs),
  * "no_base_tier" (rows above a size only), "no_row_outside_bands" (rows of a time of day only), "bands_overlap" (two rows of one time
  * of day), "no_output_rate", "no_audio_rate", "no_search_fee" (its row lists none, and the call may need it), "service_tier" (what the
- * tier, or the place of inference, costs is not known), and of a report "unknown_price" (no pinned row prices what was used);
+ * tier, or the place of inference, costs is not known), "book_unreadable" (the price book can't be read as it was written, so that
+ * nothing has a price), and of a report "unknown_price" (no pinned row prices what was used);
  * of PRICE_UNKNOWN for want of a row of the tree's unit the unit alone; of USAGE_INVALID why and the field of the report), a money refusal also QuotaFailure naming the failing limits (subject "<budget>:<limit>"), tightest
  * first, and RetryInfo only where waiting can help. A money refusal names ancestors with their amounts, also to a caller
  * who may not read them. Texts of requests are UTF-8 without control characters; lengths are in bytes.
