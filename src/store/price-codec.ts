@@ -60,12 +60,19 @@ export function priceOf(value: unknown): PriceRecord {
 }
 
 /** Names: model and row that served, source, counts in the order of BUCKETS. */
-export function pricedText({ provider, model, rowHash, source, buckets, micros }: PricedUsage): string {
-  const counts = BUCKETS.map((name) => amountText(buckets[name]));
+export function pricedText({ provider, model, rowHash, source, buckets: b, micros }: PricedUsage): string {
+  // Count by count: a list of them, made for each settlement, costs as much as their texts.
   return (
-    `{"model":[${quote(provider)},${quote(model)}],"row":${quote(rowHash)},"source":"${source}",` +
-    `"counts":[${counts.join(',')}],"micros":${amountText(micros)}}`
+    `${servedText(rowHash, provider, model)},"source":"${source}",` +
+    `"counts":[${amountText(b.uncachedInput)},${amountText(b.cacheRead)},${amountText(b.cacheWrite5m)},` +
+    `${amountText(b.cacheWrite1h)},${amountText(b.audioInput)},${amountText(b.audioCacheRead)},` +
+    `${amountText(b.output)},${amountText(b.audioOutput)},${amountText(b.webSearches)},${amountText(b.fileSearches)}],` +
+    `"micros":${amountText(micros)}}`
   );
+}
+
+function servedText(rowHash: string, provider: string, model: string): string {
+  return `{"model":[${quote(provider)},${quote(model)}],"row":${quote(rowHash)}`;
 }
 
 /** Reads what pricedText wrote. Throws CorruptJournalError for anything else. */
