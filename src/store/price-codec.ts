@@ -64,11 +64,17 @@ export function pricedText({ provider, model, rowHash, source, buckets: b, micro
   // Count by count: a list of them, made for each settlement, costs as much as their texts.
   return (
     `${servedText(rowHash, provider, model)},"source":"${source}",` +
-    `"counts":[${amountText(b.uncachedInput)},${amountText(b.cacheRead)},${amountText(b.cacheWrite5m)},` +
-    `${amountText(b.cacheWrite1h)},${amountText(b.audioInput)},${amountText(b.audioCacheRead)},` +
-    `${amountText(b.output)},${amountText(b.audioOutput)},${amountText(b.webSearches)},${amountText(b.fileSearches)}],` +
+    `"counts":[${amountText(b.uncachedInput)},${amountText(b.cacheRead)},` +
+    `${fourTexts(b.cacheWrite5m, b.cacheWrite1h, b.audioInput, b.audioCacheRead)},${amountText(b.output)},` +
+    `${amountText(b.audioOutput)},${amountText(b.webSearches)},${amountText(b.fileSearches)}],` +
     `"micros":${amountText(micros)}}`
   );
+}
+
+// Nearly all calls have none of these.
+function fourTexts(a: bigint, b: bigint, c: bigint, d: bigint): string {
+  if (a === 0n && b === 0n && c === 0n && d === 0n) return '0,0,0,0';
+  return `${amountText(a)},${amountText(b)},${amountText(c)},${amountText(d)}`;
 }
 
 function servedText(rowHash: string, provider: string, model: string): string {
