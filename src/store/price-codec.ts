@@ -61,7 +61,7 @@ export function priceOf(value: unknown): PriceRecord {
 
 /** Names: model and row that served, source, counts in the order of BUCKETS. */
 export function pricedText({ provider, model, rowHash, source, buckets: b, micros }: PricedUsage): string {
-  // Count by count: a list of them, made for each settlement, costs as much as their texts.
+  // Count by count, without a list of them in between.
   return (
     `${servedText(rowHash, provider, model)},"source":"${source}",` +
     `"counts":[${amountText(b.uncachedInput)},${amountText(b.cacheRead)},` +

@@ -68,7 +68,7 @@ export function splitOutput(report: Report, total: bigint, audio: bigint): Outpu
   return { output: without(total, audio), audioOutput: audio };
 }
 
-/** Usage of input and output and of nothing else. One literal: several laid over each other cost five times as much. */
+/** Usage of input and output and of nothing else. One literal: several laid over each other are copied field by field. */
 export function usageOf(input: InputBuckets, { output, audioOutput }: OutputBuckets): Usage {
   const { uncachedInput, cacheRead, cacheWrite5m, cacheWrite1h, audioInput, audioCacheRead } = input;
   return {
