@@ -15,7 +15,7 @@
 --   g_numbers (3)  budget, time, entry of the grant
 --   g_texts (6)    holder, accounts, also, priority, alternative, shadow
 -- Where anything is written of prices, all reservations have besides (else it is empty: what is past its end is null)
---   p_texts (2)    price, priced; null: as it was
+--   p_lines (2)    price, priced, a line each: JSON has no newlines, and nothing to be escaped; empty: as it was
 -- Of what waited or waits, which most never do:
 --   w_numbers (1)  tree   w_texts (1)  id             rows of when they waited, taken away first: they are granted, and new
 --   q_numbers (1)  tree   q_texts (2)  id, queue      new ones that wait, or left the queue ungranted
@@ -25,7 +25,7 @@ CREATE FUNCTION budgetd.project_batch(
   b_numbers bigint[], b_texts text[], c_numbers bigint[], l_numbers bigint[], l_levels numeric[],
   a_numbers bigint[],
   r_new_count integer, r_numbers bigint[], r_texts text[], g_numbers bigint[], g_texts text[],
-  p_texts text[],
+  p_lines text,
   w_numbers bigint[], w_texts text[], q_numbers bigint[], q_texts text[]
 ) RETURNS bigint[]
 LANGUAGE plpgsql
@@ -39,6 +39,7 @@ AS $$
 DECLARE
   c_states CONSTANT text[] := '{ACTIVE,SETTLED,RELEASED,EXPIRED,QUEUED}';
   c_outcomes CONSTANT text[] := '{succeeded,failed,cancelled}';
+  p_texts CONSTANT text[] := string_to_array(p_lines, E'\n', '');
   v_moves boolean[];
   v_seqs bigint[];
   v_count bigint;

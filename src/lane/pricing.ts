@@ -1,7 +1,7 @@
 // The kernel's prices, by the price book of the moment. Decisions ask here and nowhere else, so that one batch is priced by one book.
 import type { CallToPrice, ModelRules, PricedUsage, Pricing, Unpriced, UsageBuckets } from '../kernel/price.ts';
 import { refuseModels } from '../pricing/allowed-models.ts';
-import { priceCall, type UnknownPrice } from '../pricing/estimate.ts';
+import { priceCheckedCall, type UnknownPrice } from '../pricing/estimate.ts';
 import type { ModelCall } from '../pricing/model-call.ts';
 import { movedName, pinnedBook } from '../pricing/pinned-book.ts';
 import type { PriceBook } from '../pricing/price-book.ts';
@@ -31,7 +31,7 @@ export function createPricing({ book, outputTokensDefault, onUnknown }: PricingD
       const differing = before && differs(now, call, before.pins);
       if (differing !== undefined) return differing;
       const by = before === undefined ? now : pinnedBook(now, before.pins);
-      const { price, unknown, problems } = priceCall(by, call, atMs, { unit, outputTokensDefault });
+      const { price, unknown, problems } = priceCheckedCall(by, call, atMs, { unit, outputTokensDefault });
       if (price !== undefined) {
         const { maxMicros, pins, inputTokensMax, outputTokensMax, outputIsDefault, choices } = price;
         // Made anew: what is left of an object when a field is taken out is slower, and reservations keep this one.
@@ -46,7 +46,7 @@ export function createPricing({ book, outputTokensDefault, onUnknown }: PricingD
         return unknownPrice(unknown);
       }
       const [first] = problems;
-      // Its fields were checked before: what is left is that it may cost too much.
+      // The api has checked its fields: what is left is that it may cost too much.
       const message = `model_call ${first?.text}`;
       return { kind: 'unpriced', reason: 'INVALID_FIELD', message, field: 'model_call' };
     },
@@ -79,7 +79,7 @@ export function createPricing({ book, outputTokensDefault, onUnknown }: PricingD
   };
 }
 
-// The api has made it: see validate.
+// The api has made it and found nothing wrong with it: see validate.
 function callOf({ call }: CallToPrice): ModelCall {
   return call as ModelCall;
 }

@@ -32,11 +32,9 @@ export function costByRow(
   const missing = missingRate(row, usage);
   if (missing !== undefined) return unpriced(missing);
   const tokens = tokenSum(row, usage) * multiplier;
-  const fees =
-    (row.fees.request ?? 0n) +
-    usage.webSearches * (row.fees.webSearch ?? 0n) +
-    usage.fileSearches * (row.fees.fileSearch ?? 0n);
-  return inUnit(tokens + fees * SUM_PER_MICRO, SUM_PER_MICRO, unitRow);
+  const { request = 0n, webSearch = 0n, fileSearch = 0n } = row.fees;
+  const fees = plusEach(plusEach(request, usage.webSearches, webSearch), usage.fileSearches, fileSearch);
+  return inUnit(plusEach(tokens, fees, SUM_PER_MICRO), SUM_PER_MICRO, unitRow);
 }
 
 /** What a provider says that a call cost, in micro-units of the tree's unit, rounded up once. */
@@ -60,17 +58,19 @@ export function inUnit(numerator: bigint, denominator: bigint, unitRow: UnitRow 
 }
 
 function tokenSum({ rates }: HashedPriceRow, usage: Usage): bigint {
-  const write5m = rates.cacheWrite5m ?? 0n;
-  return (
-    usage.uncachedInput * rates.input +
-    usage.cacheRead * (rates.cacheRead ?? rates.input) +
-    usage.cacheWrite5m * write5m +
-    usage.cacheWrite1h * (rates.cacheWrite1h ?? 2n * rates.input) +
-    usage.audioInput * (rates.audioInput ?? 0n) +
-    usage.audioCacheRead * (rates.audioCacheRead ?? rates.audioInput ?? 0n) +
-    usage.output * (rates.output ?? 0n) +
-    usage.audioOutput * (rates.audioOutput ?? 0n)
-  );
+  let sum = usage.uncachedInput * rates.input;
+  sum = plusEach(sum, usage.cacheRead, rates.cacheRead ?? rates.input);
+  sum = plusEach(sum, usage.cacheWrite5m, rates.cacheWrite5m ?? 0n);
+  if (usage.cacheWrite1h !== 0n) sum += usage.cacheWrite1h * (rates.cacheWrite1h ?? 2n * rates.input);
+  sum = plusEach(sum, usage.audioInput, rates.audioInput ?? 0n);
+  sum = plusEach(sum, usage.audioCacheRead, rates.audioCacheRead ?? rates.audioInput ?? 0n);
+  sum = plusEach(sum, usage.output, rates.output ?? 0n);
+  return plusEach(sum, usage.audioOutput, rates.audioOutput ?? 0n);
+}
+
+// A product is a number of its own in memory, and so is a sum; most counts and fees are 0.
+function plusEach(sum: bigint, count: bigint, rate: bigint): bigint {
+  return count === 0n ? sum : sum + count * rate;
 }
 
 /** The first bucket above 0 that the row has no rate or fee for. */

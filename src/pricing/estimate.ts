@@ -27,6 +27,8 @@ export const FRAMING_TOKENS = 256n;
 /** More of them where the request defines tools: a hidden prompt of up to 530 tokens was published, newer ones are unknown. */
 export const TOOL_FRAMING_TOKENS = 1_024n;
 
+const ALL_FRAMING_TOKENS = FRAMING_TOKENS + TOOL_FRAMING_TOKENS;
+
 /** A price: the most that the call can cost, and what it was computed from. */
 export interface CallPrice {
   /** Micro-units of the tree's unit, rounded up once. 0 for models that are free or a seat. */
@@ -73,6 +75,8 @@ export type Estimate =
 interface Bounds {
   readonly textTokens: bigint;
   readonly audioTokens: bigint;
+  /** Both. */
+  readonly inputTokens: bigint;
   readonly outputTokens: bigint;
   readonly webSearches: bigint;
   readonly fileSearches: bigint;
@@ -91,11 +95,15 @@ interface Dearest {
 /** Prices a call at an instant. The same answer for the same book, call, instant and options. */
 export function priceCall(book: PriceBook, call: ModelCall, atMs: number, options: EstimateOptions): Estimate {
   const problems = modelCallProblems(call);
-  if (problems.length > 0) return { problems };
+  return problems.length > 0 ? { problems } : priceCheckedCall(book, call, atMs, options);
+}
+
+/** The same for a call that modelCallProblems has found nothing wrong with: a call is checked once and may be priced often. */
+export function priceCheckedCall(book: PriceBook, call: ModelCall, atMs: number, options: EstimateOptions): Estimate {
   const bounds = boundsOf(call, options);
   const dearest: Dearest = { input: 0n, audioInput: 0n, output: 0n, request: 0n, webSearch: 0n, fileSearch: 0n };
   const sets: PriceSet[] = [];
-  const aliases: PinnedAlias[] = [];
+  let aliases: PinnedAlias[] | undefined;
   let unpriced: (ModelName & { readonly why: UnpricedWhy }) | undefined;
   let unpricedCount = 0;
   for (const { provider, model } of call.candidates) {
@@ -107,6 +115,7 @@ export function priceCall(book: PriceBook, call: ModelCall, atMs: number, option
     } else if (set !== undefined) {
       if (!sets.includes(set)) sets.push(set);
       if (set.model !== model || set.provider !== provider) {
+        aliases ??= [];
         aliases.push({ provider, model, target: { provider: set.provider, model: set.model } });
       }
     }
@@ -122,7 +131,7 @@ export function priceCall(book: PriceBook, call: ModelCall, atMs: number, option
     price: {
       maxMicros: cost.micros,
       pins: plainPinsOf(call, sets, aliases, unitRow) ?? pinsOf(call, sets, aliases, unitRow),
-      inputTokensMax: bounds.textTokens + bounds.audioTokens,
+      inputTokensMax: bounds.inputTokens,
       outputTokensMax: call.outputTokensMax ?? options.outputTokensDefault,
       outputIsDefault: call.outputTokensMax === undefined,
       choices: call.choices ?? 1,
@@ -130,31 +139,42 @@ export function priceCall(book: PriceBook, call: ModelCall, atMs: number, option
   };
 }
 
+const NONE: readonly never[] = [];
+
 function boundsOf(call: ModelCall, options: EstimateOptions): Bounds {
-  let textTokens = BigInt(call.inputTokens ?? call.requestBytes ?? 0);
-  if (call.inputTokens === undefined) {
-    textTokens += FRAMING_TOKENS;
-    if (call.hasTools === true || (call.serverTools?.length ?? 0) > 0) textTokens += TOOL_FRAMING_TOKENS;
-  }
+  const { media = NONE, serverTools = NONE } = call;
+  const outputTokensMax = BigInt(call.outputTokensMax ?? options.outputTokensDefault);
+  let textTokens = statedTokens(call, serverTools.length > 0);
   let audioTokens = 0n;
-  for (const { kind, inputTokensMax = 0 } of call.media ?? []) {
+  for (const { kind, inputTokensMax = 0 } of media) {
     if (kind === 'audio') audioTokens += BigInt(inputTokensMax);
     else textTokens += BigInt(inputTokensMax);
   }
   let webSearches = 0n;
   let fileSearches = 0n;
-  for (const { kind, usesMax = 0, inputTokensMax = 0 } of call.serverTools ?? []) {
+  for (const { kind, usesMax = 0, inputTokensMax = 0 } of serverTools) {
     textTokens += BigInt(inputTokensMax);
     if (kind === 'web_search') webSearches += BigInt(usesMax);
     if (kind === 'file_search') fileSearches += BigInt(usesMax);
   }
-  const outputTokens = BigInt(call.outputTokensMax ?? options.outputTokensDefault) * BigInt(call.choices ?? 1);
-  return { textTokens, audioTokens, outputTokens, webSearches, fileSearches };
+  return {
+    textTokens,
+    audioTokens,
+    inputTokens: audioTokens === 0n ? textTokens : textTokens + audioTokens,
+    outputTokens: call.choices === undefined ? outputTokensMax : outputTokensMax * BigInt(call.choices),
+    webSearches,
+    fileSearches,
+  };
+}
+
+function statedTokens({ inputTokens, requestBytes = 0, hasTools }: ModelCall, hasServerTools: boolean): bigint {
+  if (inputTokens !== undefined) return BigInt(inputTokens);
+  return BigInt(requestBytes) + (hasTools === true || hasServerTools ? ALL_FRAMING_TOKENS : FRAMING_TOKENS);
 }
 
 /** Raises what is dearest by every row of a set that the call can reach; why not, where one has no price for it. */
 function raise(dearest: Dearest, set: PriceSet, call: ModelCall, bounds: Bounds): UnpricedWhy | undefined {
-  const inputTokens = bounds.textTokens + bounds.audioTokens;
+  const { inputTokens } = bounds;
   const multiplier = multiplierBound(set, call.serviceTier, call.inferenceGeo, inputTokens);
   if (multiplier === undefined) return 'service_tier';
   for (const tier of set.tiers) {
@@ -183,8 +203,10 @@ function raiseByRow(
   if (bounds.fileSearches > 0n && fees.fileSearch === undefined) return 'no_search_fee';
   const input = inputBound(row, call.cacheTtl);
   dearest.input = larger(dearest.input, input * multiplier);
-  const audio = larger(rates.audioInput ?? 0n, rates.audioCacheRead ?? 0n);
-  dearest.audioInput = larger(dearest.audioInput, larger(audio, input) * multiplier);
+  if (bounds.audioTokens > 0n) {
+    const audio = larger(rates.audioInput ?? 0n, rates.audioCacheRead ?? 0n);
+    dearest.audioInput = larger(dearest.audioInput, larger(audio, input) * multiplier);
+  }
   const output = call.audioOutput === true ? larger(rates.output ?? 0n, rates.audioOutput ?? 0n) : (rates.output ?? 0n);
   dearest.output = larger(dearest.output, output * multiplier);
   dearest.request = larger(dearest.request, fees.request ?? 0n);
@@ -207,10 +229,14 @@ function inputBound({ rates }: HashedPriceRow, cacheTtl: string | undefined): bi
 }
 
 function sumOf(dearest: Dearest, bounds: Bounds): bigint {
-  const tokens =
-    bounds.textTokens * dearest.input + bounds.audioTokens * dearest.audioInput + bounds.outputTokens * dearest.output;
-  const fees = dearest.request + bounds.webSearches * dearest.webSearch + bounds.fileSearches * dearest.fileSearch;
-  return tokens + fees * SUM_PER_MICRO;
+  const { request, webSearch, fileSearch } = dearest;
+  let sum = bounds.textTokens * dearest.input + bounds.outputTokens * dearest.output;
+  // Each product is a number of its own in memory, and most calls have none of these.
+  if (bounds.audioTokens > 0n) sum += bounds.audioTokens * dearest.audioInput;
+  if (request > 0n) sum += request * SUM_PER_MICRO;
+  if (webSearch > 0n) sum += bounds.webSearches * webSearch * SUM_PER_MICRO;
+  if (fileSearch > 0n) sum += bounds.fileSearches * fileSearch * SUM_PER_MICRO;
+  return sum;
 }
 
 // Most calls are of one model and say nothing more: their reservations share one object, of which there are many in memory.
@@ -218,11 +244,12 @@ const plainPins = new WeakMap<PriceSet, PricePins>();
 
 function plainPinsOf(
   call: ModelCall,
-  [set, ...others]: readonly PriceSet[],
-  aliases: readonly PinnedAlias[],
+  sets: readonly PriceSet[],
+  aliases: readonly PinnedAlias[] | undefined,
   unitRow: HashedUnitRow | undefined,
 ): PricePins | undefined {
-  if (set === undefined || others.length > 0 || aliases.length > 0 || unitRow !== undefined) return undefined;
+  const set = sets[0];
+  if (set === undefined || sets.length > 1 || aliases !== undefined || unitRow !== undefined) return undefined;
   if ((call.serviceTier ?? call.inferenceGeo ?? call.cacheTtl) !== undefined) return undefined;
   const known = plainPins.get(set);
   if (known !== undefined) return known;
@@ -234,12 +261,12 @@ function plainPinsOf(
 function pinsOf(
   call: ModelCall,
   sets: readonly PriceSet[],
-  aliases: readonly PinnedAlias[],
+  aliases: readonly PinnedAlias[] | undefined,
   unitRow: HashedUnitRow | undefined,
 ): PricePins {
   return {
     rowHashes: [...new Set(sets.flatMap(({ hashes }) => hashes))],
-    ...(aliases.length === 0 ? {} : { aliases }),
+    ...(aliases === undefined ? {} : { aliases }),
     ...(unitRow === undefined ? {} : { unitRowHash: unitRow.hash }),
     ...(call.serviceTier === undefined ? {} : { serviceTier: call.serviceTier }),
     ...(call.inferenceGeo === undefined ? {} : { inferenceGeo: call.inferenceGeo }),

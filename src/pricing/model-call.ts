@@ -79,36 +79,37 @@ export const CHOICES_MAX = 128;
 /** Longest word of a provider's: they have a dozen characters. */
 const WORD_LENGTH_MAX = 64;
 
-/** Everything that is wrong with a call; none if it can be priced. Asked once a call and once a decision: one list for all. */
+/** Everything that is wrong with a call; none if it can be priced. Asked for each call that comes: most make nothing but a list. */
 export function modelCallProblems(call: ModelCall): readonly FieldProblem[] {
   const problems: FieldProblem[] = [];
   noteCandidates(problems, call.candidates);
   noteInput(problems, call);
-  noteMedia(problems, call.media ?? NONE);
-  noteServerTools(problems, call.serverTools ?? NONE);
+  if (call.media !== undefined) noteMedia(problems, call.media);
+  if (call.serverTools !== undefined) noteServerTools(problems, call.serverTools);
   noteOutput(problems, call);
-  for (const name of WORDS) {
-    const word = call[name];
-    if (word !== undefined && !isText(word, WORD_LENGTH_MAX)) {
-      problems.push({ field: name, text: `must be 1 to ${WORD_LENGTH_MAX} characters` });
-    }
-  }
+  noteWord(problems, 'cacheTtl', call.cacheTtl);
+  noteWord(problems, 'serviceTier', call.serviceTier);
+  noteWord(problems, 'inferenceGeo', call.inferenceGeo);
   return problems;
 }
 
-const NONE: readonly never[] = [];
-const WORDS = ['cacheTtl', 'serviceTier', 'inferenceGeo'] as const;
+function noteWord(problems: FieldProblem[], field: string, word: string | undefined): void {
+  if (word === undefined || isText(word, WORD_LENGTH_MAX)) return;
+  problems.push({ field, text: `must be 1 to ${WORD_LENGTH_MAX} characters` });
+}
 
 function noteCandidates(problems: FieldProblem[], candidates: readonly ModelName[]): void {
   if (candidates.length < 1 || candidates.length > CANDIDATES_MAX) {
     problems.push({ field: 'candidates', text: `must be 1 to ${CANDIDATES_MAX}` });
     return;
   }
-  candidates.forEach(({ provider, model }, index) => {
-    if (!isProviderId(provider))
+  for (let index = 0; index < candidates.length; index += 1) {
+    const { provider, model } = candidates[index] as ModelName;
+    if (!isProviderId(provider)) {
       problems.push({ field: `candidates[${index}].provider`, text: 'must be a provider id' });
+    }
     if (!isModelId(model)) problems.push({ field: `candidates[${index}].model`, text: 'must be a model id' });
-  });
+  }
 }
 
 function noteInput(problems: FieldProblem[], { requestBytes, inputTokens }: ModelCall): void {

@@ -38,9 +38,7 @@ export function priceUsage(
   usage: Usage,
   atMs: number,
 ): UsageCostResult {
-  const pinned = pinnedRows(book, pins);
-  if (pinned === undefined) return unpriced('pins', 'name a price row that is not in the book');
-  const set = servedSet(book, pins, pinned, served, atMs);
+  const set = currentSet(book, pins, served, atMs) ?? servedSet(book, pins, served, atMs);
   if ('problem' in set) return set;
   const inputTokens = inputTokensOf(usage);
   const row = rowFor(set, inputTokens, atMs);
@@ -60,14 +58,29 @@ function costOf(source: UsageCost['source'], { hash }: HashedPriceRow, result: C
   return { cost: { micros: result.micros, source, rowHash: hash } };
 }
 
-/** The pinned rows of the model that served, as a set. */
-function servedSet(
+/**
+ * The set that the book has now, where that is all that was pinned and it served: so of nearly all calls, since most routes have one
+ * model and prices change seldom. Undefined: it has to be looked for; servedSet would find the same.
+ */
+function currentSet(
   book: PriceBook,
-  pins: PricePins,
-  pinned: readonly HashedPriceRow[],
+  { rowHashes, aliases }: PricePins,
   served: ModelName | undefined,
   atMs: number,
-): PriceSet | Unpriced {
+): PriceSet | undefined {
+  const first = rowHashes[0] === undefined ? undefined : book.row(rowHashes[0]);
+  if (first === undefined || aliases !== undefined) return undefined;
+  if (served !== undefined && (served.provider !== first.provider || served.model !== first.model)) return undefined;
+  const set = book.priceSet(first.provider, first.model, atMs);
+  if (set === undefined || set.hashes.length !== rowHashes.length) return undefined;
+  for (let at = 0; at < rowHashes.length; at += 1) if (set.hashes[at] !== rowHashes[at]) return undefined;
+  return set;
+}
+
+/** The pinned rows of the model that served, as a set. */
+function servedSet(book: PriceBook, pins: PricePins, served: ModelName | undefined, atMs: number): PriceSet | Unpriced {
+  const pinned = pinnedRows(book, pins);
+  if (pinned === undefined) return unpriced('pins', 'name a price row that is not in the book');
   const [first] = pinned;
   if (first === undefined) return unpriced('pins', 'name no price row');
   const name = served === undefined ? first : nameOf(book, pins, pinned, served);

@@ -103,6 +103,7 @@ export function multiplierOf(
   inferenceGeo: string | undefined,
   inputTokens: bigint,
 ): bigint | undefined {
+  if (serviceTier === undefined && inferenceGeo === undefined) return MULTIPLIER_WHOLE;
   const tier = tierOf(provider, serviceTier);
   if (tier === undefined || (tier.models !== undefined && !tier.models.includes(model))) return undefined;
   const geo = inferenceGeo === undefined ? ANYWHERE : GEO_PERCENTS.get(inferenceGeo);
@@ -119,6 +120,7 @@ export function multiplierBound(
   inputTokens: bigint,
 ): bigint | undefined {
   const asked = multiplierOf(name, serviceTier, inferenceGeo, inputTokens);
+  if (serviceTier === undefined) return asked;
   const listed = multiplierOf(name, undefined, inferenceGeo, inputTokens);
   if (asked === undefined || listed === undefined) return undefined;
   return larger(asked, listed);

@@ -19,11 +19,6 @@ export function quoted(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : `"${text.replace(ESCAPED, '\\$&')}"`;
 }
 
-/** JSON text of this program's own as an element: without control characters both escape alike, and this is three times as fast. */
-export function quotedJson(text: string): string {
-  return JSON.stringify(text);
-}
-
 /** An array of strings; undefined becomes NULL. */
 export function textArray(values: readonly (string | undefined)[]): string {
   let text = '{';

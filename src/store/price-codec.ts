@@ -60,12 +60,25 @@ export function priceOf(value: unknown): PriceRecord {
 }
 
 /** Names: model and row that served, source, counts in the order of BUCKETS. */
-export function pricedText({ provider, model, rowHash, source, buckets, micros }: PricedUsage): string {
-  const counts = BUCKETS.map((name) => amountText(buckets[name]));
+export function pricedText({ provider, model, rowHash, source, buckets: b, micros }: PricedUsage): string {
+  // Count by count, without a list of them in between.
   return (
-    `{"model":[${quote(provider)},${quote(model)}],"row":${quote(rowHash)},"source":"${source}",` +
-    `"counts":[${counts.join(',')}],"micros":${amountText(micros)}}`
+    `${servedText(rowHash, provider, model)},"source":"${source}",` +
+    `"counts":[${amountText(b.uncachedInput)},${amountText(b.cacheRead)},` +
+    `${fourTexts(b.cacheWrite5m, b.cacheWrite1h, b.audioInput, b.audioCacheRead)},${amountText(b.output)},` +
+    `${amountText(b.audioOutput)},${amountText(b.webSearches)},${amountText(b.fileSearches)}],` +
+    `"micros":${amountText(micros)}}`
   );
+}
+
+// Nearly all calls have none of these.
+function fourTexts(a: bigint, b: bigint, c: bigint, d: bigint): string {
+  if (a === 0n && b === 0n && c === 0n && d === 0n) return '0,0,0,0';
+  return `${amountText(a)},${amountText(b)},${amountText(c)},${amountText(d)}`;
+}
+
+function servedText(rowHash: string, provider: string, model: string): string {
+  return `{"model":[${quote(provider)},${quote(model)}],"row":${quote(rowHash)}`;
 }
 
 /** Reads what pricedText wrote. Throws CorruptJournalError for anything else. */

@@ -6,7 +6,7 @@ import type { Outcome, ReservationFigures, ReservationState } from '../kernel/re
 import { budgetDefText } from './budget-def-codec.ts';
 import type { AlertRow } from './fold-alerts.ts';
 import type { BudgetRow, CounterRow, RateRow, ReservationRow, TreeChanges } from './fold-changes.ts';
-import { quoted, quotedJson, scalarArray, textArray } from './pg-array.ts';
+import { quoted, scalarArray, textArray } from './pg-array.ts';
 import { pricedText, priceText } from './price-codec.ts';
 import { queueRowText } from './queued-codec.ts';
 
@@ -23,7 +23,7 @@ const OUTCOME_NOS: Readonly<Record<Outcome, number>> = { succeeded: 1, failed: 2
 /** As it stands in a literal. */
 type Element = number | bigint | string;
 
-/** Array literals, but for `newCount`. */
+/** Array literals, but for `newCount` and `priceLines`. */
 export interface ProjectColumns {
   readonly budgetNumbers: string;
   readonly budgetTexts: string;
@@ -37,8 +37,8 @@ export interface ProjectColumns {
   readonly figureTexts: string;
   readonly grantNumbers: string;
   readonly grantTexts: string;
-  /** What is written of their prices, two a reservation; none at all where nothing is. */
-  readonly priceTexts: string;
+  /** What is written of their prices, two lines a reservation; none at all where nothing is. */
+  readonly priceLines: string;
   /** Reservations whose rows of when they waited are taken away first. */
   readonly replacedNumbers: string;
   readonly replacedTexts: string;
@@ -83,7 +83,7 @@ export function columnsOf(changes: readonly TreeChanges[]): ProjectColumns {
     figureTexts: literalOf(fresh.figureTexts, changed.figureTexts),
     grantNumbers: literalOf(fresh.grantNumbers),
     grantTexts: literalOf(fresh.grantTexts),
-    priceTexts: fresh.isPriced || changed.isPriced ? literalOf(fresh.allPriceTexts(), changed.allPriceTexts()) : '{}',
+    priceLines: fresh.isPriced || changed.isPriced ? [...fresh.allPrices(), ...changed.allPrices()].join('\n') : '',
     replacedNumbers: literalOf(queue.replacedNumbers),
     replacedTexts: literalOf(queue.replacedTexts),
     queueNumbers: literalOf(queue.numbers),
@@ -105,14 +105,14 @@ class ReservationColumns {
   readonly grantNumbers: Element[] = [];
   readonly grantTexts: Element[] = [];
   /** Two a reservation; none at all until the first of which anything is written. */
-  readonly priceTexts: Element[] = [];
+  readonly priceTexts: string[] = [];
 
   get isPriced(): boolean {
     return this.priceTexts.length > 0;
   }
 
   /** Those of all reservations. */
-  allPriceTexts(): readonly Element[] {
+  allPrices(): readonly string[] {
     this.#fillPrices(this.count);
     return this.priceTexts;
   }
@@ -121,8 +121,7 @@ class ReservationColumns {
     const { id, made, price, priced, labelSeqs, figures } = row;
     if (this.isPriced || price !== undefined || priced !== undefined) {
       this.#fillPrices(this.count);
-      this.priceTexts.push(price === undefined ? 'NULL' : quotedJson(priceText(price)));
-      this.priceTexts.push(priced === undefined ? 'NULL' : quotedJson(pricedText(priced)));
+      this.priceTexts.push(price === undefined ? '' : priceText(price), priced === undefined ? '' : pricedText(priced));
     }
     this.count++;
     pushFigures(this.figureNumbers, treePlace, figures);
@@ -143,7 +142,7 @@ class ReservationColumns {
 
   // Those that came before the first have none.
   #fillPrices(count: number): void {
-    while (this.priceTexts.length < 2 * count) this.priceTexts.push('NULL');
+    while (this.priceTexts.length < 2 * count) this.priceTexts.push('');
   }
 }
 

@@ -49,7 +49,7 @@ async function callProject(sql: Sql, batch: readonly TreeEntries[]): Promise<rea
       ${scalarArray(changes.map((change) => change.toSeq))}, ${scalarArray(changes.map((change) => change.atMs))},
       ${scalarArray(changes.map((change) => change.budgetNoMax))},
       ${c.budgetNumbers}, ${c.budgetTexts}, ${c.counterNumbers}, ${c.rateNumbers}, ${c.rateLevels}, ${c.alertNumbers},
-      ${c.newCount}, ${c.figureNumbers}, ${c.figureTexts}, ${c.grantNumbers}, ${c.grantTexts}, ${c.priceTexts},
+      ${c.newCount}, ${c.figureNumbers}, ${c.figureTexts}, ${c.grantNumbers}, ${c.grantTexts}, ${c.priceLines},
       ${c.replacedNumbers}, ${c.replacedTexts}, ${c.queueNumbers}, ${c.queueTexts})::text AS seqs`;
     return row.seqs.slice(1, -1).split(',').map(Number);
   } catch (error) {

@@ -29,13 +29,20 @@ const COUNT_NAMES = [
   'fileSearches',
 ] as const;
 
+/** What is said beside a report. */
+interface Context {
+  readonly serviceTier?: string;
+  provider?: string;
+}
+
 /** Usage taken apart; USAGE_INVALID where the report is refused. Undefined: a problem with a field is noted. */
 export function checkUsage(problems: Problems, field: string, stated: Usage): UsageToPrice | ApiRefusal | undefined {
   const known = problems.length;
   const served = stated.served === undefined ? undefined : checkServed(problems, `${field}.served`, stated.served);
   const serviceTier = checkWord(problems, `${field}.service_tier`, stated.serviceTier);
   const provider = checkWord(problems, `${field}.library_provider`, stated.libraryProvider);
-  const context = { ...(serviceTier !== '' && { serviceTier }), ...(provider !== '' && { provider }) };
+  const context: Context = serviceTier === '' ? {} : { serviceTier };
+  if (provider !== '') context.provider = provider;
   const { report } = stated;
   if (report.case === undefined) {
     problems.push({ field: `${field}.report`, description: 'is required: one of raw and counts' });
@@ -60,7 +67,7 @@ function readRaw(
   field: string,
   { kind: kindName, json }: RawUsage,
   served: ModelName | undefined,
-  context: { readonly serviceTier?: string; readonly provider?: string },
+  context: Context,
 ): UsageReportResult | undefined {
   const kind = usageKindOf(kindName);
   if (kind === undefined) {

@@ -58,7 +58,9 @@ export class ReverseWriter {
   /** An int64 field with presence: written also where 0. */
   microsSet(tag: number, micros: bigint): void {
     this.#reserve(11);
-    if (micros <= BigInt(Number.MAX_SAFE_INTEGER)) this.#varint(Number(micros));
+    // Past the numbers that are exact no bigint comes to one.
+    const number = Number(micros);
+    if (number <= Number.MAX_SAFE_INTEGER) this.#varint(number);
     else this.#bigVarint(micros);
     this.#tag(tag);
   }

@@ -1,6 +1,6 @@
 // What a reservation keeps of prices straight to bytes, as write-reply writes the rest of it: the same messages as
 // encode/price-message makes. Kept equal by the same property test.
-import type { PricedModel, PricedUsage, PricePins, PriceRecord } from '../../kernel/price.ts';
+import type { PricedModel, PricedUsage, PricePins, PriceRecord, UsageBuckets } from '../../kernel/price.ts';
 import { COST_SOURCES } from '../encode/price-message.ts';
 import { ReverseWriter } from './reverse-writer.ts';
 
@@ -35,19 +35,19 @@ const NAME = { provider: bytes(1), model: bytes(2) };
 /** Field numbers of PricedUsage. */
 const PRICED = { served: bytes(1), rowHash: bytes(2), source: varint(3), micros: varint(4), counts: bytes(5) };
 
-/** Counts of UsageCounts with their field numbers, the last one first. */
-const COUNTS = [
-  ['fileSearches', varint(10)],
-  ['webSearches', varint(9)],
-  ['audioOutput', varint(8)],
-  ['output', varint(7)],
-  ['audioCacheRead', varint(6)],
-  ['audioInput', varint(5)],
-  ['cacheWrite1h', varint(4)],
-  ['cacheWrite5m', varint(3)],
-  ['cacheRead', varint(2)],
-  ['uncachedInput', varint(1)],
-] as const;
+/** Field numbers of UsageCounts. */
+const COUNTS = {
+  uncachedInput: varint(1),
+  cacheRead: varint(2),
+  cacheWrite5m: varint(3),
+  cacheWrite1h: varint(4),
+  audioInput: varint(5),
+  audioCacheRead: varint(6),
+  output: varint(7),
+  audioOutput: varint(8),
+  webSearches: varint(9),
+  fileSearches: varint(10),
+};
 
 /** Of the pins of a model in a few tiers; more grow. */
 const PINS_BYTES = 256;
@@ -81,13 +81,26 @@ function pinsBytes(pins: PricePins): Buffer {
 /** Writes a PricedUsage as a field. */
 export function writePriced(writer: ReverseWriter, tag: number, priced: PricedUsage): void {
   const end = writer.length;
-  for (const [name, field] of COUNTS) writer.micros(field, priced.buckets[name]);
+  writeCounts(writer, priced.buckets);
   writer.close(PRICED.counts, end);
   writer.micros(PRICED.micros, priced.micros);
   writer.number(PRICED.source, COST_SOURCES[priced.source]);
   writer.text(PRICED.rowHash, priced.rowHash);
   writeName(writer, PRICED.served, priced);
   writer.close(tag, end);
+}
+
+function writeCounts(writer: ReverseWriter, counts: UsageBuckets): void {
+  writer.micros(COUNTS.fileSearches, counts.fileSearches);
+  writer.micros(COUNTS.webSearches, counts.webSearches);
+  writer.micros(COUNTS.audioOutput, counts.audioOutput);
+  writer.micros(COUNTS.output, counts.output);
+  writer.micros(COUNTS.audioCacheRead, counts.audioCacheRead);
+  writer.micros(COUNTS.audioInput, counts.audioInput);
+  writer.micros(COUNTS.cacheWrite1h, counts.cacheWrite1h);
+  writer.micros(COUNTS.cacheWrite5m, counts.cacheWrite5m);
+  writer.micros(COUNTS.cacheRead, counts.cacheRead);
+  writer.micros(COUNTS.uncachedInput, counts.uncachedInput);
 }
 
 function writePins(writer: ReverseWriter, pins: PricePins): void {

@@ -35,6 +35,8 @@ type InputBuckets = Pick<
   'uncachedInput' | 'cacheRead' | 'cacheWrite5m' | 'cacheWrite1h' | 'audioInput' | 'audioCacheRead'
 >;
 
+type OutputBuckets = Pick<Usage, 'output' | 'audioOutput'>;
+
 /** The buckets of a total. Parts that are more than the whole are a fault, and so is audio that may or may not have been cached. */
 export function splitInput(report: Report, totals: InputTotals): InputBuckets {
   const { total, cacheRead, cacheWrite5m, cacheWrite1h, audio } = totals;
@@ -43,21 +45,44 @@ export function splitInput(report: Report, totals: InputTotals): InputBuckets {
     fault(report.faults, 'unsupported_modality', report.path, 'does not say how much of the audio was cached');
   }
   const audioCacheRead = totals.audioCacheRead ?? 0n;
-  const audioInput = audio - audioCacheRead;
-  const textRead = cacheRead - audioCacheRead;
-  const uncachedInput = total - cacheRead - cacheWrite5m - cacheWrite1h - audioInput;
+  const audioInput = without(audio, audioCacheRead);
+  const textRead = without(cacheRead, audioCacheRead);
+  const text = without(without(total, cacheRead), audioInput);
+  const uncachedInput = without(without(text, cacheWrite5m), cacheWrite1h);
   if (audioInput < 0n || textRead < 0n || uncachedInput < 0n) {
     fault(report.faults, 'inconsistent_usage', report.path, 'has parts of the input that are more than the whole');
   }
   return { uncachedInput, cacheRead: textRead, cacheWrite5m, cacheWrite1h, audioInput, audioCacheRead };
 }
 
+// A difference is a number of its own in memory, and most of what is taken away is 0.
+function without(whole: bigint, part: bigint): bigint {
+  return part === 0n ? whole : whole - part;
+}
+
 /** Text and audio of an output total. */
-export function splitOutput(report: Report, total: bigint, audio: bigint): Pick<Usage, 'output' | 'audioOutput'> {
+export function splitOutput(report: Report, total: bigint, audio: bigint): OutputBuckets {
   if (audio > total) {
     fault(report.faults, 'inconsistent_usage', report.path, 'has audio output that is more than all output');
   }
-  return { output: total - audio, audioOutput: audio };
+  return { output: without(total, audio), audioOutput: audio };
+}
+
+/** Usage of input and output and of nothing else. One literal: several laid over each other are copied field by field. */
+export function usageOf(input: InputBuckets, { output, audioOutput }: OutputBuckets): Usage {
+  const { uncachedInput, cacheRead, cacheWrite5m, cacheWrite1h, audioInput, audioCacheRead } = input;
+  return {
+    uncachedInput,
+    cacheRead,
+    cacheWrite5m,
+    cacheWrite1h,
+    audioInput,
+    audioCacheRead,
+    output,
+    audioOutput,
+    webSearches: 0n,
+    fileSearches: 0n,
+  };
 }
 
 /**

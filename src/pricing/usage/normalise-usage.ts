@@ -78,8 +78,8 @@ function reportIn(adapter: UsageAdapter, raw: unknown, faults: Faults): Report |
   const events = field(whole, 'events');
   if (events === undefined) {
     // A response that has a place for usage and nothing in it has none; it is not itself taken for one.
-    const paths = adapter.paths.filter(([first = '']) => Object.hasOwn(whole.fields, first));
-    return paths.length === 0 ? whole : reportOn(paths, whole.fields, faults);
+    const hasPlace = adapter.paths.some(([first = '']) => Object.hasOwn(whole.fields, first));
+    return hasPlace ? reportOn(adapter.paths, whole.fields, faults) : whole;
   }
   if (!Array.isArray(events)) {
     fault(faults, 'usage_incomplete', 'events', 'must be a list');

@@ -1,7 +1,7 @@
 // Chat Completions of OpenAI, Azure and all that copy them: every detail is inside the two totals, but for reasoning, which some
 // put beside completion_tokens. Source: openai-node, resources/completions.ts.
 import type { UsageAdapter } from './adapter.ts';
-import { NO_USAGE, splitInput, splitOutput } from './buckets.ts';
+import { splitInput, splitOutput, usageOf } from './buckets.ts';
 import { child, count, countOrZero, need, type Report, require } from './report.ts';
 import type { Usage } from './usage.ts';
 
@@ -26,17 +26,15 @@ export function chatUsage(report: Report, place: ReasoningPlace, elsewhere: Else
   const writes = elsewhere.writes ?? { cacheWrite5m: countOrZero(input, 'cache_write_tokens'), cacheWrite1h: 0n };
   checkPredictions(report, output, completion);
   const outputTokens = outputOf(report, prompt, completion, countOrZero(output, 'reasoning_tokens'), place);
-  return {
-    ...NO_USAGE,
-    ...splitInput(report, {
-      total: prompt,
-      cacheRead: elsewhere.cacheRead ?? countOrZero(input, 'cached_tokens'),
-      ...writes,
-      audio: countOrZero(input, 'audio_tokens'),
-      audioCacheRead: count(cached, 'audio_tokens'),
-    }),
-    ...splitOutput(report, outputTokens, countOrZero(output, 'audio_tokens')),
-  };
+  const inputBuckets = splitInput(report, {
+    total: prompt,
+    cacheRead: elsewhere.cacheRead ?? countOrZero(input, 'cached_tokens'),
+    cacheWrite5m: writes.cacheWrite5m,
+    cacheWrite1h: writes.cacheWrite1h,
+    audio: countOrZero(input, 'audio_tokens'),
+    audioCacheRead: count(cached, 'audio_tokens'),
+  });
+  return usageOf(inputBuckets, splitOutput(report, outputTokens, countOrZero(output, 'audio_tokens')));
 }
 
 /** Rejected predictions are billed as output and already in it. */

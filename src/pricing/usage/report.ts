@@ -65,7 +65,8 @@ export function children(report: Report, name: string): readonly Report[] {
 export function count(report: Report | undefined, name: string): bigint | undefined {
   const value = field(report, name);
   if (value === undefined || report === undefined) return undefined;
-  if (isWhole(value)) return BigInt(value);
+  // The one 0 of all reports: most counts are it, and each that is made anew takes memory.
+  if (isWhole(value)) return value === 0 ? 0n : BigInt(value);
   fault(report.faults, 'invalid_count', pathOf(report, name), 'must be a whole number from 0 to 2^53 - 1');
   return undefined;
 }
@@ -77,11 +78,11 @@ export function countOrZero(report: Report | undefined, name: string): bigint {
 
 /** Counts that a price depends on. All absent: there is no usage. Some absent: it is incomplete. Both are faults. */
 export function need(report: Report, names: readonly string[]): readonly bigint[] {
-  const absent = names.filter((name) => field(report, name) === undefined);
-  const [first] = absent;
+  const first = names.find((name) => field(report, name) === undefined);
   if (first === undefined) return names.map((name) => countOrZero(report, name));
-  if (absent.length === names.length) fault(report.faults, 'usage_missing', report.path, 'holds no counts');
-  else fault(report.faults, 'usage_incomplete', pathOf(report, first), 'must be there');
+  if (names.every((name) => field(report, name) === undefined)) {
+    fault(report.faults, 'usage_missing', report.path, 'holds no counts');
+  } else fault(report.faults, 'usage_incomplete', pathOf(report, first), 'must be there');
   return names.map(() => 0n);
 }
 

@@ -12,11 +12,14 @@ export type UsageCounts = { readonly [Name in CountName]?: number | bigint } & P
   'serviceTier' | 'inferenceGeo'
 >;
 
+const COUNT_NAMES = Object.keys(NO_USAGE) as readonly CountName[];
+
 /** Checks counts. No tokens at all are `usage_missing`, anything but a count `invalid_count`. */
 export function typedUsage(counts: UsageCounts): UsageResult {
   const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...NO_USAGE };
-  for (const name of Object.keys(NO_USAGE) as readonly CountName[]) {
-    const count = counts[name] ?? 0;
+  for (const name of COUNT_NAMES) {
+    const count = counts[name] ?? 0n;
+    if (count === 0n) continue;
     if (typeof count === 'bigint' ? count < 0n || count > BigInt(WHOLE_MAX) : !isWhole(count)) {
       return { problem: { code: 'invalid_count', field: name, text: 'must be a whole number from 0 to 2^53 - 1' } };
     }

@@ -85,17 +85,16 @@ export interface UsageContext {
 
 /** Tokens of input of every kind, by which the tier is chosen. */
 export function inputTokensOf(usage: Usage): bigint {
-  return (
-    usage.uncachedInput +
-    usage.cacheRead +
-    usage.cacheWrite5m +
-    usage.cacheWrite1h +
-    usage.audioInput +
-    usage.audioCacheRead
-  );
+  let tokens = usage.uncachedInput + usage.cacheRead;
+  // Each sum is a number of its own in memory, and most calls have none of these.
+  if (usage.cacheWrite5m !== 0n) tokens += usage.cacheWrite5m;
+  if (usage.cacheWrite1h !== 0n) tokens += usage.cacheWrite1h;
+  if (usage.audioInput !== 0n) tokens += usage.audioInput;
+  if (usage.audioCacheRead !== 0n) tokens += usage.audioCacheRead;
+  return tokens;
 }
 
 /** Tokens of output of every kind. */
 export function outputTokensOf(usage: Usage): bigint {
-  return usage.output + usage.audioOutput;
+  return usage.audioOutput === 0n ? usage.output : usage.output + usage.audioOutput;
 }
