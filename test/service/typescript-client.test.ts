@@ -46,7 +46,9 @@ it('keeps a Session open, which no time-out ends', async () => {
   await start(1);
   const frames = Promise.withResolvers<void>();
   async function* requests() {
-    yield { commands: [{ commandId: 1n, command: { case: 'getReservation' as const, value: { reservationId: 'x' } } }] };
+    yield {
+      commands: [{ commandId: 1n, command: { case: 'getReservation' as const, value: { reservationId: 'x' } } }],
+    };
     await frames.promise;
   }
   await expect(client.serverInfo.getServerInfo({})).rejects.toThrow('deadline_exceeded');
