@@ -42,7 +42,7 @@ export interface PricePins {
 /** What a grant by a model call paid for. */
 export interface PriceRecord {
   readonly pins: PricePins;
-  /** Input tokens, at the most. */
+  /** Input tokens, at the most. Pricing lets no call pass 2^53-1, nor the sum of all that a reservation is extended by. */
   readonly inputTokensMax: bigint;
   /** Output tokens of each choice, at the most: what the caller has to send as the maximum. */
   readonly outputTokensMax: number;

@@ -1,5 +1,14 @@
 // The kernel's prices, by the price book of the moment. Decisions ask here and nowhere else, so that one batch is priced by one book.
-import type { CallToPrice, ModelRules, PricedUsage, Pricing, Unpriced, UsageBuckets } from '../kernel/price.ts';
+import {
+  type CallToPrice,
+  type ModelRules,
+  mergedPrices,
+  type PricedUsage,
+  type PriceRecord,
+  type Pricing,
+  type Unpriced,
+  type UsageBuckets,
+} from '../kernel/price.ts';
 import { refuseModels } from '../pricing/allowed-models.ts';
 import { priceCall, type UnknownPrice } from '../pricing/estimate.ts';
 import type { ModelCall } from '../pricing/model-call.ts';
@@ -9,6 +18,7 @@ import type { PricePins } from '../pricing/price-pins.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
 import type { Usage, UsageProblem } from '../pricing/usage/usage.ts';
 import { type UsageReport, usageOf } from '../pricing/usage/usage-report.ts';
+import { TOKENS_MAX } from '../pricing/whole.ts';
 
 /** What prices are found with. */
 export interface PricingDeps {
@@ -34,11 +44,8 @@ export function createPricing({ book, outputTokensDefault, onUnknown }: PricingD
       if (price !== undefined) {
         const { maxMicros, pins, inputTokensMax, outputTokensMax, outputIsDefault, choices } = price;
         // Made anew: what is left of an object when a field is taken out is slower, and reservations keep this one.
-        return {
-          kind: 'price',
-          maxMicros,
-          record: { pins, inputTokensMax, outputTokensMax, outputIsDefault, choices },
-        };
+        const record: PriceRecord = { pins, inputTokensMax, outputTokensMax, outputIsDefault, choices };
+        return (before && tooMuchOf(before, record)) ?? { kind: 'price', maxMicros, record };
       }
       if (unknown !== undefined) {
         onUnknown?.(unknown);
@@ -105,6 +112,13 @@ function differs(book: PriceBook, call: ModelCall, pins: PricePins): Unpriced | 
     'model_call.candidates',
     `must name the model itself: ${provider}/${model} stood for another one in the first call`,
   );
+}
+
+// What an Extend would bring a reservation to.
+function tooMuchOf(before: PriceRecord, added: PriceRecord): Unpriced | undefined {
+  const { inputTokensMax } = mergedPrices(before, added);
+  if (inputTokensMax <= TOKENS_MAX) return undefined;
+  return ofField('model_call', `brings the reservation to more than ${TOKENS_MAX} tokens of input`);
 }
 
 function ofField(field: string, text: string): Unpriced {

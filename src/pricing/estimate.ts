@@ -9,6 +9,7 @@ import type { FieldProblem, HashedPriceRow } from './price-row.ts';
 import { isReachable, type PriceSet, type SetFlaw } from './price-set.ts';
 import { multiplierBound } from './service-tier.ts';
 import type { HashedUnitRow } from './unit-row.ts';
+import { TOKENS_MAX } from './whole.ts';
 
 /** What the service adds to what the caller says. */
 export interface EstimateOptions {
@@ -32,7 +33,7 @@ export interface CallPrice {
   /** Micro-units of the tree's unit, rounded up once. 0 for models that are free or a seat. */
   readonly maxMicros: bigint;
   readonly pins: PricePins;
-  /** Input tokens that maxMicros pays for, media and framing included. */
+  /** Input tokens that maxMicros pays for, media and framing included; at most TOKENS_MAX, as is the output of all choices. */
   readonly inputTokensMax: bigint;
   /** Output tokens of each choice that maxMicros pays for: what the caller must send as the maximum. */
   readonly outputTokensMax: number;
@@ -83,6 +84,8 @@ export function priceCall(book: PriceBook, call: ModelCall, atMs: number, option
   const problems = modelCallProblems(call);
   if (problems.length > 0) return { problems };
   const bounds = boundsOf(call, options);
+  const tooMany = countProblem(bounds);
+  if (tooMany !== undefined) return { problems: [tooMany] };
   const dearest: Dearest = { input: 0n, audioInput: 0n, output: 0n, request: 0n, webSearch: 0n, fileSearch: 0n };
   const sets: PriceSet[] = [];
   const aliases: PinnedAlias[] = [];
@@ -140,6 +143,16 @@ function boundsOf(call: ModelCall, options: EstimateOptions): Bounds {
   }
   const outputTokens = BigInt(call.outputTokensMax ?? options.outputTokensDefault) * BigInt(call.choices ?? 1);
   return { textTokens, audioTokens, outputTokens, webSearches, fileSearches };
+}
+
+/** What is wrong with the sums of a call, each of whose counts is a whole number; undefined if nothing is. */
+function countProblem(bounds: Bounds): FieldProblem | undefined {
+  const { textTokens, audioTokens, outputTokens, webSearches, fileSearches } = bounds;
+  if (textTokens + audioTokens > TOKENS_MAX)
+    return { field: 'call', text: `declares more than ${TOKENS_MAX} tokens of input` };
+  if (outputTokens > TOKENS_MAX) return { field: 'call', text: `may give more than ${TOKENS_MAX} tokens of output` };
+  if (webSearches <= TOKENS_MAX && fileSearches <= TOKENS_MAX) return undefined;
+  return { field: 'call', text: `declares more than ${TOKENS_MAX} searches` };
 }
 
 /** Raises what is dearest by every row of a set that the call can reach; why not, where one has no price for it. */

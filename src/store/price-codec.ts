@@ -1,7 +1,7 @@
 // What a reservation keeps of prices as JSON: the rows that a model call was priced by, what that pays for, and what usage was
 // charged at. The same text in the journal and in projected rows. What is rare is left out.
 import type { PinnedAlias, PricedModel, PricedUsage, PricePins, PriceRecord, UsageBuckets } from '../kernel/price.ts';
-import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
+import { amountOf, amountText, arrayOf, integerOf, integerText, objectOf, quote, stringOf } from './json-text.ts';
 import { CorruptJournalError } from './port.ts';
 
 type Raw = Readonly<Record<string, unknown>>;
@@ -23,9 +23,9 @@ const BUCKETS = [
 /** Names: rows and unitRow hashes, aliases (name, then what it stood for), tier, geo and ttl as asked, in and out tokens. */
 export function priceText({ pins, inputTokensMax, outputTokensMax, outputIsDefault, choices }: PriceRecord): string {
   return (
-    `{${pinsText(pins)},"in":${amountText(inputTokensMax)},"out":${outputTokensMax}` +
+    `{${pinsText(pins)},"in":${amountText(inputTokensMax)},"out":${integerText(outputTokensMax)}` +
     (outputIsDefault ? ',"default":true' : '') +
-    (choices === 1 ? '}' : `,"choices":${choices}}`)
+    (choices === 1 ? '}' : `,"choices":${integerText(choices)}}`)
   );
 }
 

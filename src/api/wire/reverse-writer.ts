@@ -1,11 +1,15 @@
 // Writes protobuf from the end to the beginning: by the time a message's length has to be written its bytes are there, so
-// nothing is measured first and nothing is moved. Only what the hot replies need.
+// nothing is measured first and nothing is moved. Only what the hot replies need. What a field can't hold is an error, as it is to the
+// generated code: a number that is cut off would be another one, and could break the frame that it stands in.
+import { MICROS_MAX } from '../../kernel/money.ts';
 
 const VARINT_SIGN = 0x80;
 const VARINT_MASK = 0x7f;
 /** Largest number that 32-bit operations shift right. */
 const UINT31_MAX = 0x7fff_ffff;
 const CHARS_BY_HAND_MAX = 64;
+const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+const UINT64_MAX = 2n ** 64n - 1n;
 
 /** See the head of this file. Fields of a message have to be written last first. */
 export class ReverseWriter {
@@ -30,6 +34,11 @@ export class ReverseWriter {
     return bytes;
   }
 
+  /** Takes back what was written since the writer's length was `end`. */
+  rewind(end: number): void {
+    this.#at = this.#buffer.length - end;
+  }
+
   /** A string field; left out where empty. Tags are given as their byte: field number times 8 plus wire type 2. */
   text(tag: number, text: string): void {
     if (text !== '') this.textSet(tag, text);
@@ -42,25 +51,30 @@ export class ReverseWriter {
     this.close(tag, end);
   }
 
-  /** An int64, uint32 or enum field that is not below 0; left out where 0. */
+  /** An int64, uint32 or enum field that is not below 0; left out where 0. Throws RangeError for what is no exact whole number. */
   number(tag: number, value: number): void {
     if (value === 0) return;
+    if (!Number.isSafeInteger(value) || value < 0) throw new RangeError('a number is no whole number from 0 to 2^53-1');
     this.#reserve(11);
     this.#varint(value);
     this.#tag(tag);
   }
 
-  /** An int64 field that is not below 0; left out where 0. */
+  /** An int64 field that is not below 0; left out where 0. Throws RangeError for what is out of that range. */
   micros(tag: number, micros: bigint): void {
     if (micros !== 0n) this.microsSet(tag, micros);
   }
 
   /** An int64 field with presence: written also where 0. */
   microsSet(tag: number, micros: bigint): void {
-    this.#reserve(11);
-    if (micros <= BigInt(Number.MAX_SAFE_INTEGER)) this.#varint(Number(micros));
-    else this.#bigVarint(micros);
-    this.#tag(tag);
+    if (micros < 0n || micros > MICROS_MAX) throw new RangeError('an amount is not 0 to 2^63-1');
+    this.#bigint(tag, micros);
+  }
+
+  /** A uint64 field; left out where 0. Throws RangeError for what is out of that range. */
+  uint64(tag: number, value: bigint): void {
+    if (value < 0n || value > UINT64_MAX) throw new RangeError('a number is not 0 to 2^64-1');
+    if (value !== 0n) this.#bigint(tag, value);
   }
 
   /** A bool field; left out where false. */
@@ -80,6 +94,13 @@ export class ReverseWriter {
     const length = this.length - end;
     this.#reserve(7);
     this.#varint(length);
+    this.#tag(tag);
+  }
+
+  #bigint(tag: number, value: bigint): void {
+    this.#reserve(11);
+    if (value <= SAFE_MAX) this.#varint(Number(value));
+    else this.#bigVarint(value);
     this.#tag(tag);
   }
 

@@ -14,7 +14,7 @@ import { groqChat, openAiChat, openAiCompatible } from './openai-chat.ts';
 import { openAiResponses, xaiResponses } from './openai-responses.ts';
 import { openRouterChat } from './openrouter-chat.ts';
 import { type Faults, fault, field, isFields, type Report, reportOf } from './report.ts';
-import { inputTokensOf, outputTokensOf, type UsageContext, type UsageProblem, type UsageResult } from './usage.ts';
+import { sumProblem, type UsageContext, type UsageProblem, type UsageResult } from './usage.ts';
 import { xaiChat } from './xai-chat.ts';
 
 const ADAPTERS = {
@@ -63,8 +63,8 @@ export function normaliseUsage(kind: UsageKind, raw: unknown, context: UsageCont
   if (report === undefined) return { problem: faults.first ?? MISSING };
   const usage = adapter.normalise(report, context);
   if (faults.first !== undefined) return { problem: faults.first };
-  // Every call has some input: zeros alone are what an aborted call leaves behind.
-  if (inputTokensOf(usage) + outputTokensOf(usage) === 0n) return { problem: MISSING };
+  const problem = sumProblem(usage);
+  if (problem !== undefined) return { problem };
   if (usage.serviceTier !== undefined || context.serviceTier === undefined) return { usage };
   return { usage: { ...usage, serviceTier: context.serviceTier } };
 }

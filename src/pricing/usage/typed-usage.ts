@@ -1,7 +1,7 @@
 // Usage that a caller has already taken apart: checked like a report, since it is as untrusted as one.
 import { isWhole, WHOLE_MAX } from '../whole.ts';
 import { NO_USAGE } from './buckets.ts';
-import { inputTokensOf, outputTokensOf, type Usage, type UsageResult } from './usage.ts';
+import { sumProblem, type Usage, type UsageResult } from './usage.ts';
 
 /** The buckets that hold counts. */
 type CountName = Exclude<keyof Usage, 'serviceTier' | 'inferenceGeo' | 'reportedCost'>;
@@ -22,9 +22,8 @@ export function typedUsage(counts: UsageCounts): UsageResult {
     }
     usage[name] = BigInt(count);
   }
-  if (inputTokensOf(usage) + outputTokensOf(usage) === 0n) {
-    return { problem: { code: 'usage_missing', field: 'usage', text: 'has no tokens' } };
-  }
+  const problem = sumProblem(usage);
+  if (problem !== undefined) return { problem };
   if (counts.serviceTier !== undefined) usage.serviceTier = counts.serviceTier;
   if (counts.inferenceGeo !== undefined) usage.inferenceGeo = counts.inferenceGeo;
   return { usage };

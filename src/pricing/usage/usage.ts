@@ -1,5 +1,6 @@
 // What a call used, in buckets that no token is in twice, whatever the provider's way to count; and why a report is refused. The
 // one shape that costs are computed from.
+import { TOKENS_MAX } from '../whole.ts';
 
 /**
  * Counts of one call; every token is in exactly one bucket. Cost is the sum of bucket x rate, so a report that counts a token
@@ -46,7 +47,7 @@ export interface ReportedCost {
  *
  * - `usage_missing`: there is no report, or one of zeros alone, as after an aborted call.
  * - `usage_incomplete`: a count that the price depends on is not there.
- * - `invalid_count`: a count is not a whole number from 0 to 2^53 - 1, or a cost not a number from 0 on.
+ * - `invalid_count`: a count is not a whole number from 0 to 2^53 - 1, or the sum of several is not, or a cost not a number from 0 on.
  * - `inconsistent_usage`: counts contradict each other; none is clamped.
  * - `unknown_price`: a bucket that is above 0 has no rate, or the model no row. PRICE_UNKNOWN to callers.
  * - `unsupported_modality`: what was used is not billed by the buckets: images that come back, audio by the second.
@@ -98,4 +99,15 @@ export function inputTokensOf(usage: Usage): bigint {
 /** Tokens of output of every kind. */
 export function outputTokensOf(usage: Usage): bigint {
   return usage.output + usage.audioOutput;
+}
+
+/** Why usage is refused, of which each count that was reported is whole: nothing at all, or sums past TOKENS_MAX. */
+export function sumProblem(usage: Usage): UsageProblem | undefined {
+  const input = inputTokensOf(usage);
+  const output = outputTokensOf(usage);
+  // Every call has some input: zeros alone are what an aborted call leaves behind.
+  if (input + output === 0n) return { code: 'usage_missing', field: 'usage', text: 'is not there, or zeros alone' };
+  const isWithin = (sum: bigint): boolean => sum <= TOKENS_MAX;
+  if ([input, output, usage.webSearches, usage.fileSearches].every(isWithin)) return undefined;
+  return { code: 'invalid_count', field: 'usage', text: `has counts that come to more than ${TOKENS_MAX}` };
 }

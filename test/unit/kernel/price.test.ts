@@ -4,6 +4,7 @@ import { priceHash } from '../../../src/lane/price-records.ts';
 import type { ModelName } from '../../../src/pricing/model-call.ts';
 import { buildPriceBook } from '../../../src/pricing/price-book.ts';
 import { type HashedUnitRow, hashUnitRow } from '../../../src/pricing/unit-row.ts';
+import { decodeEntries, encodeEntries } from '../../../src/store/entry-codec.ts';
 import { granted, KernelDriver, refused } from '../../support/kernel-driver.ts';
 import { callOf, testBook, testPricing, testRow, usageOf } from '../../support/test-prices.ts';
 
@@ -119,6 +120,20 @@ describe('an Extend by a model call', () => {
     expect(reservation.price).toMatchObject({ inputTokensMax: 2_000n });
     expect(reservation.price?.pins.rowHashes).toHaveLength(2);
     expect(driver.reservation(id).price).toEqual(reservation.price);
+  });
+
+  test('is refused where both together pass 2^53-1 tokens of input, also where it costs nothing', () => {
+    const media = [{ kind: 'image', inputTokensMax: Number.MAX_SAFE_INTEGER - 1_000 }] as const;
+    const huge = callOf('local/free', { media });
+    const { id, price } = granted(reserve(huge)).reservation;
+    expect(price?.inputTokensMax).toBe(2n ** 53n - 1n);
+    const refusal = refused(driver.run(driver.make.extend(id, 0, { call: callOf('local/free', { inputTokens: 1 }) })));
+    expect(refusal).toMatchObject({ reason: 'INVALID_FIELD', fields: [{ field: 'model_call' }] });
+    expect(driver.reservation(id).price).toEqual(price);
+    expect(
+      granted(driver.run(driver.make.extend(id, 0, { call: callOf('local/free', { inputTokens: 0 }) }))),
+    ).toBeDefined();
+    expect(decodeEntries(encodeEntries(driver.journal), () => undefined)).toHaveLength(driver.journal.length);
   });
 
   test('without a price changes nothing', () => {

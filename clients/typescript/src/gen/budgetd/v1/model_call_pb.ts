@@ -110,7 +110,8 @@ export const ServerToolSchema: GenMessage<ServerTool> = /*@__PURE__*/
 /**
  * A model call, as far as its price depends on it. Its price is the most that it can cost: the dearest candidate, the dearest
  * tier that its size can reach, every token of input at the dearest way to bill it, every token of output that it may give.
- * Texts without a length have up to 64 bytes.
+ * Sums are bounded as counts are: all input, with media, server tools and framing, all output, of all choices, and all searches
+ * of a kind come to 2^53-1 at the most each, else INVALID_FIELD. Texts without a length have up to 64 bytes.
  *
  * @generated from message budgetd.v1.ModelCall
  */
@@ -223,8 +224,8 @@ export const ModelCallSchema: GenMessage<ModelCall> = /*@__PURE__*/
 
 /**
  * What a model call used. A report that contradicts itself, or lacks what its price depends on, is refused (USAGE_INVALID):
- * nothing is clamped or guessed, the hold stays, and the caller may settle as usage_unknown. Texts without a length have up to
- * 64 bytes.
+ * nothing is clamped or guessed, the hold stays, and the caller may settle as usage_unknown. All input comes to 2^53-1 tokens at the
+ * most, and so does all output: a report of more is refused as well. Texts without a length have up to 64 bytes.
  *
  * @generated from message budgetd.v1.Usage
  */
@@ -317,7 +318,8 @@ export const RawUsageSchema: GenMessage<RawUsage> = /*@__PURE__*/
   messageDesc(file_budgetd_v1_model_call, 5);
 
 /**
- * What a call used, every token in exactly one count. Each is 0 to 2^53-1; not all counts of tokens may be 0.
+ * What a call used, every token in exactly one count. Each is 0 to 2^53-1, and so is the sum of those of input, and of those of
+ * output; not all counts of tokens may be 0.
  *
  * @generated from message budgetd.v1.UsageCounts
  */
@@ -505,7 +507,8 @@ export type CallPrice = Message<"budgetd.v1.CallPrice"> & {
   pins?: PricePins | undefined;
 
   /**
-   * Input tokens that it pays for, media and framing included. After an Extend by another call: of both together.
+   * Input tokens that it pays for, media and framing included. After an Extend by another call: of both together; an Extend that would
+   * bring it past 2^53-1 is refused (INVALID_FIELD).
    *
    * @generated from field: int64 max_input_tokens = 2;
    */
