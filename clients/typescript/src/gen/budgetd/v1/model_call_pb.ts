@@ -193,8 +193,9 @@ export type ModelCall = Message<"budgetd.v1.ModelCall"> & {
   audioOutput: boolean;
 
   /**
-   * Life of the cache writes that the request asks for: "5m", "1h", or any other text. Empty: it asks for none, or leaves it to
-   * the provider. All but "5m" are bounded at twice the input rate or more.
+   * Life of the cache writes that the request asks for: "5m", "1h", or any other text. Empty: it is left to the provider, which may
+   * write for an hour. Where writes are billed all but "5m" are bounded at twice the input rate or more, empty too: a request that
+   * writes no cache, or for five minutes alone, says "5m" and holds less.
    *
    * @generated from field: string cache_ttl = 10;
    */
