@@ -37,6 +37,8 @@ export interface PricePins {
   readonly serviceTier?: string;
   readonly inferenceGeo?: string;
   readonly cacheTtl?: string;
+  /** Searches that the call may run, in which usage has to tell their number; left out where it may run none. */
+  readonly searches?: readonly ('web_search' | 'file_search')[];
 }
 
 /** What a grant by a model call paid for. */
@@ -160,9 +162,15 @@ export function mergedPrices(before: PriceRecord | undefined, added: PriceRecord
     ({ provider, model }) => !known.some((each) => each.provider === provider && each.model === model),
   );
   const aliases = [...known, ...fresh];
+  const searches = [...new Set([...(before.pins.searches ?? []), ...(added.pins.searches ?? [])])];
   return {
     ...added,
-    pins: { ...before.pins, rowHashes, ...(aliases.length > 0 && { aliases }) },
+    pins: {
+      ...before.pins,
+      rowHashes,
+      ...(aliases.length > 0 && { aliases }),
+      ...(searches.length > 0 && { searches }),
+    },
     inputTokensMax: before.inputTokensMax + added.inputTokensMax,
   };
 }

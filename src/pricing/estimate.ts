@@ -2,7 +2,7 @@
 // It is an upper bound of what settlement will compute for usage within what the call declares, or there is no estimate.
 import { inUnit, SUM_PER_MICRO } from './cost.ts';
 import { larger } from './exact.ts';
-import { type ModelCall, type ModelName, modelCallProblems } from './model-call.ts';
+import { type ModelCall, type ModelName, modelCallProblems, type ServerTool } from './model-call.ts';
 import type { PriceBook } from './price-book.ts';
 import type { PinnedAlias, PricePins } from './price-pins.ts';
 import type { FieldProblem, HashedPriceRow } from './price-row.ts';
@@ -134,15 +134,17 @@ function boundsOf(call: ModelCall, options: EstimateOptions): Bounds {
     if (kind === 'audio') audioTokens += BigInt(inputTokensMax);
     else textTokens += BigInt(inputTokensMax);
   }
-  let webSearches = 0n;
-  let fileSearches = 0n;
-  for (const { kind, usesMax = 0, inputTokensMax = 0 } of call.serverTools ?? []) {
-    textTokens += BigInt(inputTokensMax);
-    if (kind === 'web_search') webSearches += BigInt(usesMax);
-    if (kind === 'file_search') fileSearches += BigInt(usesMax);
-  }
+  for (const { inputTokensMax = 0 } of call.serverTools ?? []) textTokens += BigInt(inputTokensMax);
+  const webSearches = searchesOf(call, 'web_search');
+  const fileSearches = searchesOf(call, 'file_search');
   const outputTokens = BigInt(call.outputTokensMax ?? options.outputTokensDefault) * BigInt(call.choices ?? 1);
   return { textTokens, audioTokens, outputTokens, webSearches, fileSearches };
+}
+
+function searchesOf({ serverTools = [] }: ModelCall, kind: ServerTool['kind']): bigint {
+  let count = 0n;
+  for (const tool of serverTools) if (tool.kind === kind) count += BigInt(tool.usesMax ?? 0);
+  return count;
 }
 
 /** What is wrong with the sums of a call, each of whose counts is a whole number; undefined if nothing is. */
@@ -227,7 +229,7 @@ function plainPinsOf(
   unitRow: HashedUnitRow | undefined,
 ): PricePins | undefined {
   if (set === undefined || others.length > 0 || aliases.length > 0 || unitRow !== undefined) return undefined;
-  if ((call.serviceTier ?? call.inferenceGeo ?? call.cacheTtl) !== undefined) return undefined;
+  if ((call.serviceTier ?? call.inferenceGeo ?? call.cacheTtl ?? call.serverTools) !== undefined) return undefined;
   const known = plainPins.get(set);
   if (known !== undefined) return known;
   const pins = { rowHashes: set.hashes };
@@ -241,6 +243,7 @@ function pinsOf(
   aliases: readonly PinnedAlias[],
   unitRow: HashedUnitRow | undefined,
 ): PricePins {
+  const searches = (['web_search', 'file_search'] as const).filter((kind) => searchesOf(call, kind) > 0n);
   return {
     rowHashes: [...new Set(sets.flatMap(({ hashes }) => hashes))],
     ...(aliases.length === 0 ? {} : { aliases }),
@@ -248,5 +251,6 @@ function pinsOf(
     ...(call.serviceTier === undefined ? {} : { serviceTier: call.serviceTier }),
     ...(call.inferenceGeo === undefined ? {} : { inferenceGeo: call.inferenceGeo }),
     ...(call.cacheTtl === undefined ? {} : { cacheTtl: call.cacheTtl }),
+    ...(searches.length === 0 ? {} : { searches }),
   };
 }

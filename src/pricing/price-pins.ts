@@ -20,4 +20,6 @@ export interface PricePins {
   readonly serviceTier?: string;
   readonly inferenceGeo?: string;
   readonly cacheTtl?: string;
+  /** Searches that the call may run, in which usage has to tell their number; left out where it may run none. */
+  readonly searches?: readonly ('web_search' | 'file_search')[];
 }

@@ -20,7 +20,7 @@ const BUCKETS = [
   'fileSearches',
 ] as const satisfies readonly (keyof UsageBuckets)[];
 
-/** Names: rows and unitRow hashes, aliases (name, then what it stood for), tier, geo and ttl as asked, in and out tokens. */
+/** Names: rows and unitRow hashes, aliases (name, then what it stood for), tier, geo and ttl as asked, searches, in and out tokens. */
 export function priceText({ pins, inputTokensMax, outputTokensMax, outputIsDefault, choices }: PriceRecord): string {
   return (
     `{${pinsText(pins)},"in":${amountText(inputTokensMax)},"out":${integerText(outputTokensMax)}` +
@@ -35,14 +35,15 @@ const pinsTexts = new WeakMap<PricePins, string>();
 function pinsText(pins: PricePins): string {
   const known = pinsTexts.get(pins);
   if (known !== undefined) return known;
-  const { rowHashes, aliases = [], unitRowHash, serviceTier, inferenceGeo, cacheTtl } = pins;
+  const { rowHashes, aliases = [], unitRowHash, serviceTier, inferenceGeo, cacheTtl, searches } = pins;
   const text =
     `"rows":[${rowHashes.map(quote).join(',')}]` +
     (aliases.length === 0 ? '' : `,"aliases":[${aliases.map(aliasText).join(',')}]`) +
     (unitRowHash === undefined ? '' : `,"unitRow":${quote(unitRowHash)}`) +
     (serviceTier === undefined ? '' : `,"tier":${quote(serviceTier)}`) +
     (inferenceGeo === undefined ? '' : `,"geo":${quote(inferenceGeo)}`) +
-    (cacheTtl === undefined ? '' : `,"ttl":${quote(cacheTtl)}`);
+    (cacheTtl === undefined ? '' : `,"ttl":${quote(cacheTtl)}`) +
+    (searches === undefined ? '' : `,"searches":[${searches.map(quote).join(',')}]`);
   pinsTexts.set(pins, text);
   return text;
 }
@@ -90,6 +91,7 @@ function pinsOf(raw: Raw): PricePins {
     ...(raw['tier'] !== undefined && { serviceTier: stringOf(raw['tier']) }),
     ...(raw['geo'] !== undefined && { inferenceGeo: stringOf(raw['geo']) }),
     ...(raw['ttl'] !== undefined && { cacheTtl: stringOf(raw['ttl']) }),
+    ...(raw['searches'] !== undefined && { searches: arrayOf(raw['searches']).map(searchOf) }),
   };
 }
 
@@ -105,6 +107,11 @@ const modelOf = (provider: unknown, model: unknown): PricedModel => ({
   provider: stringOf(provider),
   model: stringOf(model),
 });
+
+function searchOf(value: unknown): NonNullable<PricePins['searches']>[number] {
+  if (value === 'web_search' || value === 'file_search') return value;
+  throw new CorruptJournalError(`not a kind of search: ${JSON.stringify(value)}`);
+}
 
 function sourceOf(value: unknown): PricedUsage['source'] {
   if (value === 'row' || value === 'reported') return value;

@@ -3,8 +3,8 @@
 import { fault, type Report } from './report.ts';
 import type { Usage } from './usage.ts';
 
-/** Usage of nothing; adapters name the buckets that they fill. */
-export const NO_USAGE: Usage = {
+/** Counts of nothing. */
+export const NO_COUNTS: Usage = {
   uncachedInput: 0n,
   cacheRead: 0n,
   cacheWrite5m: 0n,
@@ -16,6 +16,9 @@ export const NO_USAGE: Usage = {
   webSearches: 0n,
   fileSearches: 0n,
 };
+
+/** Usage of nothing, as of a report that tells of no searches; adapters name the buckets that they fill, and what they do tell. */
+export const NO_USAGE: Usage = { ...NO_COUNTS, untoldSearches: ['webSearches', 'fileSearches'] };
 
 /** Input as most providers report it: a total, and what of it was cached or audio. */
 export interface InputTotals {

@@ -1,10 +1,10 @@
 // Usage that a caller has already taken apart: checked like a report, since it is as untrusted as one.
 import { isWhole, WHOLE_MAX } from '../whole.ts';
-import { NO_USAGE } from './buckets.ts';
+import { NO_COUNTS } from './buckets.ts';
 import { sumProblem, type Usage, type UsageResult } from './usage.ts';
 
 /** The buckets that hold counts. */
-type CountName = Exclude<keyof Usage, 'serviceTier' | 'inferenceGeo' | 'reportedCost'>;
+type CountName = Exclude<keyof Usage, 'serviceTier' | 'inferenceGeo' | 'reportedCost' | 'untoldSearches'>;
 
 /** Counts by bucket, whole numbers from 0 to 2^53 - 1; absent is 0. Every token in one bucket only. */
 export type UsageCounts = { readonly [Name in CountName]?: number | bigint } & Pick<
@@ -14,8 +14,8 @@ export type UsageCounts = { readonly [Name in CountName]?: number | bigint } & P
 
 /** Checks counts. No tokens at all are `usage_missing`, anything but a count `invalid_count`. */
 export function typedUsage(counts: UsageCounts): UsageResult {
-  const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...NO_USAGE };
-  for (const name of Object.keys(NO_USAGE) as readonly CountName[]) {
+  const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...NO_COUNTS };
+  for (const name of Object.keys(NO_COUNTS) as readonly CountName[]) {
     const count = counts[name] ?? 0;
     if (typeof count === 'bigint' ? count < 0n || count > BigInt(WHOLE_MAX) : !isWhole(count)) {
       return { problem: { code: 'invalid_count', field: name, text: 'must be a whole number from 0 to 2^53 - 1' } };

@@ -27,6 +27,8 @@ export interface Usage {
   readonly webSearches: bigint;
   /** Searches of stored files that the provider ran and bills one by one. */
   readonly fileSearches: bigint;
+  /** Of the two, those that the report can't tell the number of, so that it is 0 here whatever ran. Absent: it tells both. */
+  readonly untoldSearches?: readonly SearchCount[];
   /** Service tier or speed that served the call, in the provider's words, where the report says so. */
   readonly serviceTier?: string;
   /** Where inference ran, in the provider's words, where the report says so. */
@@ -34,6 +36,9 @@ export interface Usage {
   /** What the provider says that the call cost, where it is to be preferred to a computed cost. */
   readonly reportedCost?: ReportedCost;
 }
+
+/** Counts of searches. */
+export type SearchCount = 'webSearches' | 'fileSearches';
 
 /** An exact amount of dollars: `scaled` / 10^`places` USD. */
 export interface ReportedCost {

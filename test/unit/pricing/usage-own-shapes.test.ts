@@ -186,6 +186,12 @@ describe('Bedrock and Cohere', () => {
       }),
       'invalid_count usage',
     ],
+    ['the tier that served', { usage: converse({}), serviceTier: { type: 'priority' } }, 'in 10 out 5 priority'],
+    [
+      'the tier of a stream',
+      { events: [{ metadata: { usage: converse({}), serviceTier: { type: 'flex' } } }] },
+      'in 10 out 5 flex',
+    ],
     ['a life that is new', converse({ cacheDetails: [{ ttl: '24h', inputTokens: 4 }] }), 'in 10 w1h 4 out 5'],
     [
       'a split that is not the total',
