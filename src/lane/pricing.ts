@@ -14,7 +14,7 @@ import { priceCall, type UnknownPrice } from '../pricing/estimate.ts';
 import type { ModelCall } from '../pricing/model-call.ts';
 import { movedName, pinnedBook } from '../pricing/pinned-book.ts';
 import type { PriceBook } from '../pricing/price-book.ts';
-import type { PricePins } from '../pricing/price-pins.ts';
+import { PINNED_ALIASES_MAX, PINNED_ROWS_MAX, type PricePins } from '../pricing/price-pins.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
 import type { Usage, UsageProblem } from '../pricing/usage/usage.ts';
 import { type UsageReport, usageOf } from '../pricing/usage/usage-report.ts';
@@ -45,7 +45,13 @@ export function createPricing({ book, outputTokensDefault, onUnknown }: PricingD
         const { maxMicros, pins, inputTokensMax, outputTokensMax, outputIsDefault, choices } = price;
         // Made anew: what is left of an object when a field is taken out is slower, and reservations keep this one.
         const record: PriceRecord = { pins, inputTokensMax, outputTokensMax, outputIsDefault, choices };
-        return (before && tooMuchOf(before, record)) ?? { kind: 'price', maxMicros, record };
+        return (
+          tooMuchOf(before === undefined ? record : mergedPrices(before, record)) ?? {
+            kind: 'price',
+            maxMicros,
+            record,
+          }
+        );
       }
       if (unknown !== undefined) {
         onUnknown?.(unknown);
@@ -114,12 +120,23 @@ function differs(book: PriceBook, call: ModelCall, pins: PricePins): Unpriced | 
   );
 }
 
-// What an Extend would bring a reservation to.
-function tooMuchOf(before: PriceRecord, added: PriceRecord): Unpriced | undefined {
-  const { inputTokensMax } = mergedPrices(before, added);
-  if (inputTokensMax <= TOKENS_MAX) return undefined;
-  return ofField('model_call', `brings the reservation to more than ${TOKENS_MAX} tokens of input`);
+// What a call would bring its reservation to, which is written down and sent whole.
+function tooMuchOf({ pins, inputTokensMax }: PriceRecord): Unpriced | undefined {
+  const { rowHashes, aliases = NONE } = pins;
+  const most =
+    inputTokensMax > TOKENS_MAX
+      ? `${TOKENS_MAX} tokens of input`
+      : rowHashes.length > PINNED_ROWS_MAX
+        ? `${PINNED_ROWS_MAX} price rows`
+        : aliases.length > PINNED_ALIASES_MAX
+          ? `${PINNED_ALIASES_MAX} aliases`
+          : undefined;
+  return most === undefined
+    ? undefined
+    : ofField('model_call', `brings the reservation to more than ${most}: reserve another one, or fewer candidates`);
 }
+
+const NONE: readonly never[] = [];
 
 function ofField(field: string, text: string): Unpriced {
   return { kind: 'unpriced', reason: 'INVALID_FIELD', message: `${field} ${text}`, field };

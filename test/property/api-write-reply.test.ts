@@ -3,7 +3,7 @@ import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { reservationReply } from '../../src/api/encode/reservation-message.ts';
-import { type ReadyResult, resultFrame } from '../../src/api/session/result-frame.ts';
+import { FRAME_BYTES_MAX, type ReadyResult, resultFrame } from '../../src/api/session/result-frame.ts';
 import { ReverseWriter } from '../../src/api/wire/reverse-writer.ts';
 import { writeReply } from '../../src/api/wire/write-reply.ts';
 import { ReserveResponseSchema, SessionResponseSchema } from '../../src/gen/budgetd/v1/reservation_pb.ts';
@@ -156,6 +156,22 @@ describe('replies written by hand', () => {
         expect(frame).toEqual(Buffer.from(toBinary(SessionResponseSchema, message)));
       }),
     );
+  });
+
+  it('stand in frames that clients take, also where each names many price rows', () => {
+    const [content] = fc.sample(answer, { numRuns: 1, seed: 1 }) as [ReservationAnswer];
+    const rowHashes = Array.from({ length: 256 }, (_, at) => `${at}`.padEnd(43, 'x'));
+    const price = { ...PRICE, pins: { rowHashes } };
+    const ready = Array.from({ length: 100 }, (_, at): ReadyResult => {
+      return {
+        commandId: BigInt(at),
+        field: 3,
+        content: { ...content, reservation: { ...content.reservation, price } },
+      };
+    });
+    const { frame, next } = resultFrame(ready, 0, unexpected);
+    expect(frame.length).toBeLessThanOrEqual(FRAME_BYTES_MAX);
+    expect(next).toBeGreaterThan(0);
   });
 
   // One figure of an answer in the place of another: what the generated code refuses, this does too.

@@ -4,6 +4,7 @@ import { toBinary } from '@bufbuild/protobuf';
 import { type SessionResult, SessionResultSchema } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
 import type { ReservationAnswer } from '../../kernel/answer.ts';
+import type { PricePins } from '../../kernel/price.ts';
 import { type CallStatus, statusMessage } from '../errors/call-status.ts';
 import { ReverseWriter } from '../wire/reverse-writer.ts';
 import { writeReply } from '../wire/write-reply.ts';
@@ -80,6 +81,17 @@ function writeResult({ commandId, field, content }: ReadyResult): void {
   writer.close(RESULTS_TAG, end);
 }
 
+// Hashes have 43 characters; names of models are bounded by what a catalogue calls them, rarely above 60.
+const HASH_CHARS = 48;
+
+function pinsCharsAtMost({ rowHashes, aliases = [] }: PricePins): number {
+  let chars = (rowHashes.length + 1) * HASH_CHARS + REPLY_BYTES;
+  for (const { provider, model, target } of aliases) {
+    chars += provider.length + model.length + target.provider.length + target.model.length + 16;
+  }
+  return chars;
+}
+
 // Enough to keep frames small, without looking at every text's bytes.
 function bytesAtMost({ content }: ReadyResult): number {
   if (content instanceof Uint8Array) return content.length + REPLY_BYTES;
@@ -88,6 +100,9 @@ function bytesAtMost({ content }: ReadyResult): number {
     2 * reservation.budget.length + headroom.budget.length + headroom.limit.length + 2 * reservation.unit.length;
   chars += reservation.holder.length + reservation.actingFor.length + reservation.figures.releaseReason.length;
   if (reservation.queued !== undefined) chars += reservation.queued.blockedBy.length + 2 * REPLY_BYTES;
+  if (reservation.price !== undefined) chars += pinsCharsAtMost(reservation.price.pins);
+  if (reservation.priced !== undefined) chars += REPLY_BYTES;
+  for (const path of reservation.also) chars += path.length + 4;
   for (const [key, value] of reservation.labels) chars += key.length + value.length + 4;
   return REPLY_BYTES + BYTES_PER_CHAR * chars;
 }

@@ -421,14 +421,15 @@ export const UsageCountsSchema: GenMessage<UsageCounts> = /*@__PURE__*/
  */
 export type PricePins = Message<"budgetd.v1.PricePins"> & {
   /**
-   * Hashes of all rows that could price the call: every tier and time of day of every candidate.
+   * Hashes of all rows that could price the call: every tier and time of day of every candidate. No two are the same, also after an
+   * Extend by another call, and there are at most 256: a call that would bring the reservation to more is refused (INVALID_FIELD).
    *
    * @generated from field: repeated string row_hashes = 1;
    */
   rowHashes: string[];
 
   /**
-   * Candidates that were named by an alias, and what it stood for.
+   * Candidates that were named by an alias, and what it stood for. At most 64, as rows.
    *
    * @generated from field: repeated budgetd.v1.PinnedAlias aliases = 2;
    */
