@@ -65,12 +65,11 @@ function costOf(source: UsageCost['source'], { hash }: HashedPriceRow, result: C
 
 // Searches that were reserved for are charged, or the report is refused: never that some ran and nobody says how many.
 function untoldSearch({ mark, fees }: HashedPriceRow, pins: PricePins, usage: Usage): UsageProblem | undefined {
-  if (mark !== 'priced') return undefined;
+  const { searches } = pins;
+  const { untoldSearches } = usage;
+  if (searches === undefined || untoldSearches === undefined || mark !== 'priced') return undefined;
   const found = SEARCHES.find(
-    ({ kind, count, fee }) =>
-      pins.searches?.includes(kind) === true &&
-      usage.untoldSearches?.includes(count) === true &&
-      (fees[fee] ?? 0n) > 0n,
+    ({ kind, count, fee }) => searches.includes(kind) && untoldSearches.includes(count) && (fees[fee] ?? 0n) > 0n,
   );
   if (found === undefined) return undefined;
   const text = 'must be said: the report does not tell how many of these searches ran, and each is billed';
