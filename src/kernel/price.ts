@@ -37,12 +37,14 @@ export interface PricePins {
   readonly serviceTier?: string;
   readonly inferenceGeo?: string;
   readonly cacheTtl?: string;
+  /** Searches that the call may run, in which usage has to tell their number; left out where it may run none. */
+  readonly searches?: readonly ('web_search' | 'file_search')[];
 }
 
 /** What a grant by a model call paid for. */
 export interface PriceRecord {
   readonly pins: PricePins;
-  /** Input tokens, at the most. */
+  /** Input tokens, at the most. Pricing lets no call pass 2^53-1, nor the sum of all that a reservation is extended by. */
   readonly inputTokensMax: bigint;
   /** Output tokens of each choice, at the most: what the caller has to send as the maximum. */
   readonly outputTokensMax: number;
@@ -154,15 +156,28 @@ export interface Pricing {
  */
 export function mergedPrices(before: PriceRecord | undefined, added: PriceRecord): PriceRecord {
   if (before === undefined) return added;
-  const rowHashes = [...new Set([...before.pins.rowHashes, ...added.pins.rowHashes])];
-  const known = before.pins.aliases ?? [];
-  const fresh = (added.pins.aliases ?? []).filter(
-    ({ provider, model }) => !known.some((each) => each.provider === provider && each.model === model),
-  );
-  const aliases = [...known, ...fresh];
   return {
     ...added,
-    pins: { ...before.pins, rowHashes, ...(aliases.length > 0 && { aliases }) },
+    pins: mergedPins(before.pins, added.pins),
     inputTokensMax: before.inputTokensMax + added.inputTokensMax,
+  };
+}
+
+// Mostly a call is of the models of the one before it: then it is the same object, which is written and sent from what was kept of it.
+function mergedPins(before: PricePins, added: PricePins): PricePins {
+  const rows = added.rowHashes.filter((hash) => !before.rowHashes.includes(hash));
+  const known = before.aliases ?? [];
+  const fresh = (added.aliases ?? []).filter(
+    ({ provider, model }) => !known.some((each) => each.provider === provider && each.model === model),
+  );
+  const searches = (added.searches ?? []).filter((kind) => before.searches?.includes(kind) !== true);
+  if (rows.length + fresh.length + searches.length === 0) return before;
+  return {
+    ...before,
+    rowHashes: [...before.rowHashes, ...rows],
+    ...(known.length + fresh.length > 0 && { aliases: [...known, ...fresh] }),
+    ...((before.searches?.length ?? 0) + searches.length > 0 && {
+      searches: [...(before.searches ?? []), ...searches],
+    }),
   };
 }

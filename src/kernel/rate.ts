@@ -60,10 +60,14 @@ export function unitsAt(rate: RateDef, level: bigint): number {
   return Number(level / BigInt(rate.perMs));
 }
 
-/** Milliseconds until a rate at `level` holds `cost` units; 0 where it does. */
+/** As long as a number tells exactly: a slow rate that is asked for very much takes longer, and nobody waits for that. */
+const FILL_MS_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** Milliseconds until a rate at `level` holds `cost` units, at most 2^53-1; 0 where it does. */
 export function fillMs(rate: RateDef, level: bigint, cost: number): number {
   const missing = BigInt(cost) * BigInt(rate.perMs) - level;
   if (missing <= 0n) return 0;
   const count = BigInt(rate.count);
-  return Number((missing + count - 1n) / count);
+  const waitMs = (missing + count - 1n) / count;
+  return Number(waitMs < FILL_MS_MAX ? waitMs : FILL_MS_MAX);
 }

@@ -1,14 +1,24 @@
 // The kernel's prices, by the price book of the moment. Decisions ask here and nowhere else, so that one batch is priced by one book.
-import type { CallToPrice, ModelRules, PricedUsage, Pricing, Unpriced, UsageBuckets } from '../kernel/price.ts';
+import {
+  type CallToPrice,
+  type ModelRules,
+  mergedPrices,
+  type PricedUsage,
+  type PriceRecord,
+  type Pricing,
+  type Unpriced,
+  type UsageBuckets,
+} from '../kernel/price.ts';
 import { refuseModels } from '../pricing/allowed-models.ts';
 import { priceCheckedCall, type UnknownPrice } from '../pricing/estimate.ts';
 import type { ModelCall } from '../pricing/model-call.ts';
 import { movedName, pinnedBook } from '../pricing/pinned-book.ts';
 import type { PriceBook } from '../pricing/price-book.ts';
-import type { PricePins } from '../pricing/price-pins.ts';
+import { PINNED_ALIASES_MAX, PINNED_ROWS_MAX, type PricePins } from '../pricing/price-pins.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
 import type { Usage, UsageProblem } from '../pricing/usage/usage.ts';
 import { type UsageReport, usageOf } from '../pricing/usage/usage-report.ts';
+import { TOKENS_MAX } from '../pricing/whole.ts';
 import type { PriceUnknownWord } from './price-unknown-words.ts';
 
 /** What prices are found with. */
@@ -35,11 +45,14 @@ export function createPricing({ book, outputTokensDefault, onUnknown }: PricingD
       if (price !== undefined) {
         const { maxMicros, pins, inputTokensMax, outputTokensMax, outputIsDefault, choices } = price;
         // Made anew: what is left of an object when a field is taken out is slower, and reservations keep this one.
-        return {
-          kind: 'price',
-          maxMicros,
-          record: { pins, inputTokensMax, outputTokensMax, outputIsDefault, choices },
-        };
+        const record: PriceRecord = { pins, inputTokensMax, outputTokensMax, outputIsDefault, choices };
+        return (
+          tooMuchOf(before === undefined ? record : mergedPrices(before, record)) ?? {
+            kind: 'price',
+            maxMicros,
+            record,
+          }
+        );
       }
       if (unknown !== undefined) {
         onUnknown?.(unknown);
@@ -107,6 +120,24 @@ function differs(book: PriceBook, call: ModelCall, pins: PricePins): Unpriced | 
     `must name the model itself: ${provider}/${model} stood for another one in the first call`,
   );
 }
+
+// What a call would bring its reservation to, which is written down and sent whole.
+function tooMuchOf({ pins, inputTokensMax }: PriceRecord): Unpriced | undefined {
+  const { rowHashes, aliases = NONE } = pins;
+  const most =
+    inputTokensMax > TOKENS_MAX
+      ? `${TOKENS_MAX} tokens of input`
+      : rowHashes.length > PINNED_ROWS_MAX
+        ? `${PINNED_ROWS_MAX} price rows`
+        : aliases.length > PINNED_ALIASES_MAX
+          ? `${PINNED_ALIASES_MAX} aliases`
+          : undefined;
+  return most === undefined
+    ? undefined
+    : ofField('model_call', `brings the reservation to more than ${most}: reserve another one, or fewer candidates`);
+}
+
+const NONE: readonly never[] = [];
 
 function ofField(field: string, text: string): Unpriced {
   return { kind: 'unpriced', reason: 'INVALID_FIELD', message: `${field} ${text}`, field };

@@ -2,13 +2,14 @@
 // It is an upper bound of what settlement will compute for usage within what the call declares, or there is no estimate.
 import { inUnit, SUM_PER_MICRO } from './cost.ts';
 import { larger } from './exact.ts';
-import { type ModelCall, type ModelName, modelCallProblems } from './model-call.ts';
+import { type ModelCall, type ModelName, modelCallProblems, type ServerTool } from './model-call.ts';
 import type { PriceBook } from './price-book.ts';
 import type { PinnedAlias, PricePins } from './price-pins.ts';
 import type { FieldProblem, HashedPriceRow } from './price-row.ts';
 import { isReachable, type PriceSet, SET_FLAWS } from './price-set.ts';
 import { multiplierBound } from './service-tier.ts';
 import type { HashedUnitRow } from './unit-row.ts';
+import { TOKENS_MAX } from './whole.ts';
 
 /** What the service adds to what the caller says. */
 export interface EstimateOptions {
@@ -34,7 +35,7 @@ export interface CallPrice {
   /** Micro-units of the tree's unit, rounded up once. 0 for models that are free or a seat. */
   readonly maxMicros: bigint;
   readonly pins: PricePins;
-  /** Input tokens that maxMicros pays for, media and framing included. */
+  /** Input tokens that maxMicros pays for, media and framing included; at most TOKENS_MAX, as is the output of all choices. */
   readonly inputTokensMax: bigint;
   /** Output tokens of each choice that maxMicros pays for: what the caller must send as the maximum. */
   readonly outputTokensMax: number;
@@ -101,6 +102,8 @@ export function priceCall(book: PriceBook, call: ModelCall, atMs: number, option
 /** The same for a call that modelCallProblems has found nothing wrong with: a call is checked once and may be priced often. */
 export function priceCheckedCall(book: PriceBook, call: ModelCall, atMs: number, options: EstimateOptions): Estimate {
   const bounds = boundsOf(call, options);
+  const tooMany = countProblem(bounds);
+  if (tooMany !== undefined) return { problems: [tooMany] };
   const dearest: Dearest = { input: 0n, audioInput: 0n, output: 0n, request: 0n, webSearch: 0n, fileSearch: 0n };
   const sets: PriceSet[] = [];
   let aliases: PinnedAlias[] | undefined;
@@ -150,26 +153,35 @@ function boundsOf(call: ModelCall, options: EstimateOptions): Bounds {
     if (kind === 'audio') audioTokens += BigInt(inputTokensMax);
     else textTokens += BigInt(inputTokensMax);
   }
-  let webSearches = 0n;
-  let fileSearches = 0n;
-  for (const { kind, usesMax = 0, inputTokensMax = 0 } of serverTools) {
-    textTokens += BigInt(inputTokensMax);
-    if (kind === 'web_search') webSearches += BigInt(usesMax);
-    if (kind === 'file_search') fileSearches += BigInt(usesMax);
-  }
+  for (const { inputTokensMax = 0 } of serverTools) textTokens += BigInt(inputTokensMax);
   return {
     textTokens,
     audioTokens,
     inputTokens: audioTokens === 0n ? textTokens : textTokens + audioTokens,
     outputTokens: call.choices === undefined ? outputTokensMax : outputTokensMax * BigInt(call.choices),
-    webSearches,
-    fileSearches,
+    webSearches: searchesOf(call, 'web_search'),
+    fileSearches: searchesOf(call, 'file_search'),
   };
 }
 
 function statedTokens({ inputTokens, requestBytes = 0, hasTools }: ModelCall, hasServerTools: boolean): bigint {
   if (inputTokens !== undefined) return BigInt(inputTokens);
   return BigInt(requestBytes) + (hasTools === true || hasServerTools ? ALL_FRAMING_TOKENS : FRAMING_TOKENS);
+}
+
+function searchesOf({ serverTools = [] }: ModelCall, kind: ServerTool['kind']): bigint {
+  let count = 0n;
+  for (const tool of serverTools) if (tool.kind === kind) count += BigInt(tool.usesMax ?? 0);
+  return count;
+}
+
+/** What is wrong with the sums of a call, each of whose counts is a whole number; undefined if nothing is. */
+function countProblem(bounds: Bounds): FieldProblem | undefined {
+  const { inputTokens, outputTokens, webSearches, fileSearches } = bounds;
+  if (inputTokens > TOKENS_MAX) return { field: 'call', text: `declares more than ${TOKENS_MAX} tokens of input` };
+  if (outputTokens > TOKENS_MAX) return { field: 'call', text: `may give more than ${TOKENS_MAX} tokens of output` };
+  if (webSearches <= TOKENS_MAX && fileSearches <= TOKENS_MAX) return undefined;
+  return { field: 'call', text: `declares more than ${TOKENS_MAX} searches` };
 }
 
 /** Raises what is dearest by every row of a set that the call can reach; why not, where one has no price for it. */
@@ -217,14 +229,15 @@ function raiseByRow(
 
 /**
  * The most that a token of text input can cost. A write rate below the input rate is likely one for storage, which comes on top
- * of input. Caches that live for another time than five minutes cost twice the input or more where writes are billed.
+ * of input. Caches that live for another time than five minutes cost twice the input or more where writes are billed; a call that does
+ * not say how long leaves it to the provider, whose report may say any time.
  */
 function inputBound({ rates }: HashedPriceRow, cacheTtl: string | undefined): bigint {
   let bound = larger(rates.input, rates.cacheRead ?? 0n);
   const write = rates.cacheWrite5m;
   if (write !== undefined) bound = larger(bound, write < rates.input ? rates.input + write : write);
   const isBilled = write !== undefined || rates.cacheWrite1h !== undefined;
-  if (cacheTtl === undefined || cacheTtl === '5m' || !isBilled) return bound;
+  if (cacheTtl === '5m' || !isBilled) return bound;
   return larger(bound, larger(2n * rates.input, rates.cacheWrite1h ?? 0n));
 }
 
@@ -250,7 +263,7 @@ function plainPinsOf(
 ): PricePins | undefined {
   const set = sets[0];
   if (set === undefined || sets.length > 1 || aliases !== undefined || unitRow !== undefined) return undefined;
-  if ((call.serviceTier ?? call.inferenceGeo ?? call.cacheTtl) !== undefined) return undefined;
+  if ((call.serviceTier ?? call.inferenceGeo ?? call.cacheTtl ?? call.serverTools) !== undefined) return undefined;
   const known = plainPins.get(set);
   if (known !== undefined) return known;
   const pins = { rowHashes: set.hashes };
@@ -264,6 +277,7 @@ function pinsOf(
   aliases: readonly PinnedAlias[] | undefined,
   unitRow: HashedUnitRow | undefined,
 ): PricePins {
+  const searches = (['web_search', 'file_search'] as const).filter((kind) => searchesOf(call, kind) > 0n);
   return {
     rowHashes: [...new Set(sets.flatMap(({ hashes }) => hashes))],
     ...(aliases === undefined ? {} : { aliases }),
@@ -271,5 +285,6 @@ function pinsOf(
     ...(call.serviceTier === undefined ? {} : { serviceTier: call.serviceTier }),
     ...(call.inferenceGeo === undefined ? {} : { inferenceGeo: call.inferenceGeo }),
     ...(call.cacheTtl === undefined ? {} : { cacheTtl: call.cacheTtl }),
+    ...(searches.length === 0 ? {} : { searches }),
   };
 }

@@ -8,6 +8,15 @@ export interface PinnedAlias extends ModelName {
   readonly target: ModelName;
 }
 
+/**
+ * Most rows that a reservation pins, however often it is extended: eight of each of the candidates of a call. All of them are written
+ * down with each Extend and sent with each answer.
+ */
+export const PINNED_ROWS_MAX = 256;
+
+/** Most aliases that a reservation pins: twice the candidates of a call. */
+export const PINNED_ALIASES_MAX = 64;
+
 /** The pins of one reservation. */
 export interface PricePins {
   /** Hashes of every row that could price the call: all tiers and bands of every candidate. */
@@ -20,4 +29,6 @@ export interface PricePins {
   readonly serviceTier?: string;
   readonly inferenceGeo?: string;
   readonly cacheTtl?: string;
+  /** Searches that the call may run, in which usage has to tell their number; left out where it may run none. */
+  readonly searches?: readonly ('web_search' | 'file_search')[];
 }

@@ -29,7 +29,8 @@ export type UsageCostResult =
 /**
  * Prices usage. `served` is the model that answered, by its own name or an alias of the book; it may be left out where the
  * reservation had one model only. `atMs` chooses the time of day and should be the end of the call, as near as it is known.
- * A service tier that the usage does not name is the one that was asked for, but never taken as a discount.
+ * A service tier that the usage does not name is the one that was asked for, but never taken as a discount. Searches that were reserved
+ * for, that the row has a fee for, and whose number the usage can't tell are `usage_incomplete`.
  */
 export function priceUsage(
   book: PriceBook,
@@ -48,6 +49,8 @@ export function priceUsage(
   if (usage.reportedCost !== undefined) {
     return costOf('reported', row, costAsReported(usage.reportedCost, unit.row));
   }
+  const untold = untoldSearch(row, pins, usage);
+  if (untold !== undefined) return { problem: untold };
   const multiplier = multiplierFor(set, pins, usage, inputTokens);
   if (multiplier === undefined) return unpriced('serviceTier', 'has no known price at this provider and model');
   return costOf('row', row, costByRow(row, usage, multiplier, unit.row));
@@ -57,6 +60,24 @@ function costOf(source: UsageCost['source'], { hash }: HashedPriceRow, result: C
   if (result.problem !== undefined) return { problem: result.problem };
   return { cost: { micros: result.micros, source, rowHash: hash } };
 }
+
+// Searches that were reserved for are charged, or the report is refused: never that some ran and nobody says how many.
+function untoldSearch({ mark, fees }: HashedPriceRow, pins: PricePins, usage: Usage): UsageProblem | undefined {
+  const { searches } = pins;
+  const { untoldSearches } = usage;
+  if (searches === undefined || untoldSearches === undefined || mark !== 'priced') return undefined;
+  const found = SEARCHES.find(
+    ({ kind, count, fee }) => searches.includes(kind) && untoldSearches.includes(count) && (fees[fee] ?? 0n) > 0n,
+  );
+  if (found === undefined) return undefined;
+  const text = 'must be said: the report does not tell how many of these searches ran, and each is billed';
+  return { code: 'usage_incomplete', field: `counts.${found.wireName}`, text };
+}
+
+const SEARCHES = [
+  { kind: 'web_search', count: 'webSearches', fee: 'webSearch', wireName: 'web_searches' },
+  { kind: 'file_search', count: 'fileSearches', fee: 'fileSearch', wireName: 'file_searches' },
+] as const;
 
 /**
  * The set that the book has now, where that is all that was pinned and it served: so of nearly all calls, since most routes have one

@@ -6,6 +6,12 @@ const DAY_MS = 86_400_000;
 /** The largest whole number that a double holds with both its neighbours: 2^53 - 1. */
 export const WHOLE_MAX = Number.MAX_SAFE_INTEGER;
 
+/**
+ * Most tokens, and most searches, of a call or a report, each count and the sum of all input, or of all output: no model takes a
+ * millionth of it, and sums of a few fit into int64.
+ */
+export const TOKENS_MAX = BigInt(WHOLE_MAX);
+
 /** Whether a value is a whole number, 0 to 2^53 - 1. Minus zero is none: no counter writes it. */
 export function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && !Object.is(value, -0);

@@ -16,23 +16,23 @@ import {
   templateOf,
 } from './budget-terms-codec.ts';
 import { alertAtOf, enforcementMembers, enforcementOf } from './enforcement-codec.ts';
-import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
+import { amountOf, amountText, arrayOf, integerOf, integerText, objectOf, quote, stringOf } from './json-text.ts';
 import { modelsMember, modelsOf } from './models-codec.ts';
 import { ruleFields, ruleOf } from './window-codec.ts';
 
 /** A definition as JSON text. */
 export function budgetDefText(def: BudgetDef): string {
-  const rates = def.rates.map((rate) => `{"no":${rate.no},${rateFields(rate)}}`);
+  const rates = def.rates.map((rate) => `{"no":${integerText(rate.no)},${rateFields(rate)}}`);
   return (
-    `{"no":${def.no},"path":${quote(def.path)},"parentNo":${def.parentNo ?? 'null'},"kind":${quote(def.kind)},` +
+    `{"no":${integerText(def.no)},"path":${quote(def.path)},"parentNo":${def.parentNo === undefined ? 'null' : integerText(def.parentNo)},"kind":${quote(def.kind)},` +
     `"owner":${quote(def.owner)},"unit":${quote(def.unit)},"uncapped":${def.uncapped},` +
     `"windows":[${def.windows.map(windowText).join(',')}],"limits":[${def.limits.map(limitText).join(',')}],` +
-    `"limitNoMax":${def.limitNoMax},"windowNoMax":${def.windowNoMax},` +
-    `${rates.length === 0 ? '' : `"rates":[${rates.join(',')}],`}"rateNoMax":${def.rateNoMax}${shapeMember(def.shape)},` +
+    `"limitNoMax":${integerText(def.limitNoMax)},"windowNoMax":${integerText(def.windowNoMax)},` +
+    `${rates.length === 0 ? '' : `"rates":[${rates.join(',')}],`}"rateNoMax":${integerText(def.rateNoMax)}${shapeMember(def.shape)},` +
     `"onExpiry":"${def.onExpiry}","overrun":"${def.overrun}"${enforcementMembers(def.enforcement, def.alertAt)}` +
     `${sharesMembers(def)}${childSharesMember(def)}${modelsMember(def.models)}${templateMember(def.childTemplate)},` +
-    `"suspended":${def.suspended},"closed":${def.closed},"revision":${def.revision},` +
-    `"createMs":${def.createMs},"updateMs":${def.updateMs}}`
+    `"suspended":${def.suspended},"closed":${def.closed},"revision":${integerText(def.revision)},` +
+    `"createMs":${integerText(def.createMs)},"updateMs":${integerText(def.updateMs)}}`
   );
 }
 
@@ -74,8 +74,8 @@ export function budgetDefOf(value: unknown): BudgetDef {
 }
 
 function windowText({ no, rule, firstPeriodMs, childNo }: WindowDef): string {
-  const first = firstPeriodMs === 0 ? '' : `,"firstPeriodMs":${firstPeriodMs}`;
-  return `{"no":${no},${ruleFields(rule)}${first}${childNo === undefined ? '' : `,"childNo":${childNo}`}}`;
+  const first = firstPeriodMs === 0 ? '' : `,"firstPeriodMs":${integerText(firstPeriodMs)}`;
+  return `{"no":${integerText(no)},${ruleFields(rule)}${first}${childNo === undefined ? '' : `,"childNo":${integerText(childNo)}`}}`;
 }
 
 function windowOf(value: unknown): WindowDef {
@@ -93,7 +93,7 @@ function childSharesMember({ childShares }: BudgetDef): string {
   if (childShares.length === 0) return '';
   const texts = childShares.map(
     ({ childNo, floorMicros, sharePercent }) =>
-      `{"childNo":${childNo},"floor":${amountText(floorMicros)}${sharePercent === undefined ? '' : `,"percent":${sharePercent}`}}`,
+      `{"childNo":${integerText(childNo)},"floor":${amountText(floorMicros)}${sharePercent === undefined ? '' : `,"percent":${integerText(sharePercent)}`}}`,
   );
   return `,"childShares":[${texts.join(',')}]`;
 }
@@ -109,8 +109,10 @@ function childShareOf(value: unknown): ChildShare {
 
 function limitText({ no, name, windowNo, amountMicros, topUp }: LimitDef): string {
   const more =
-    topUp === undefined ? '' : `,"topUp":{"periodMs":${topUp.periodMs},"add":${amountText(topUp.addMicros)}}`;
-  return `{"no":${no},"name":${quote(name)},"windowNo":${windowNo},"amount":${amountText(amountMicros)}${more}}`;
+    topUp === undefined
+      ? ''
+      : `,"topUp":{"periodMs":${integerText(topUp.periodMs)},"add":${amountText(topUp.addMicros)}}`;
+  return `{"no":${integerText(no)},"name":${quote(name)},"windowNo":${integerText(windowNo)},"amount":${amountText(amountMicros)}${more}}`;
 }
 
 function limitOf(value: unknown): LimitDef {

@@ -10,7 +10,7 @@ import {
 } from '../kernel/budget.ts';
 import type { RateInput, RateKind } from '../kernel/rate.ts';
 import { alertAtOf, enforcementMembers, enforcementOf } from './enforcement-codec.ts';
-import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
+import { amountOf, amountText, arrayOf, integerOf, integerText, objectOf, quote, stringOf } from './json-text.ts';
 import { modelsMember, modelsOf } from './models-codec.ts';
 import { CorruptJournalError } from './port.ts';
 import { ruleFields, ruleOf } from './window-codec.ts';
@@ -65,7 +65,7 @@ export function templateOf(value: unknown): BudgetTerms | undefined {
 
 /** The fields of a rate, without the braces around them. */
 export function rateFields(rate: RateInput): string {
-  return `"kind":"${rate.kind}","count":${rate.count},"perMs":${rate.perMs},"burst":${rate.burst}`;
+  return `"kind":"${rate.kind}","count":${integerText(rate.count)},"perMs":${integerText(rate.perMs)},"burst":${integerText(rate.burst)}`;
 }
 
 /** Reads what rateFields wrote, out of the object that holds it. */
@@ -85,7 +85,7 @@ export function shapeMember(shape: Shape): string {
     bounds.push(`"maxReservation":${amountText(shape.maxReservationMicros)}`);
   }
   const add = (name: string, value: number | undefined) => {
-    if (value !== undefined) bounds.push(`"${name}":${value}`);
+    if (value !== undefined) bounds.push(`"${name}":${integerText(value)}`);
   };
   add('maxActive', shape.maxActive);
   add('maxChildren', shape.maxChildren);
@@ -118,9 +118,9 @@ type Shares = Pick<BudgetTerms, 'weight' | 'floorMicros' | 'sharePercent'>;
 /** The members of an object that say what a budget is to its siblings: nothing where it is as most are. */
 export function sharesMembers({ weight, floorMicros, sharePercent }: Shares): string {
   return (
-    (weight === WEIGHT_DEFAULT ? '' : `,"weight":${weight}`) +
+    (weight === WEIGHT_DEFAULT ? '' : `,"weight":${integerText(weight)}`) +
     (floorMicros === 0n ? '' : `,"floor":${amountText(floorMicros)}`) +
-    (sharePercent === undefined ? '' : `,"sharePercent":${sharePercent}`)
+    (sharePercent === undefined ? '' : `,"sharePercent":${integerText(sharePercent)}`)
   );
 }
 

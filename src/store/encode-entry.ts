@@ -24,11 +24,12 @@ import type {
   Revisions,
   Settled,
 } from '../kernel/entry.ts';
+import { invariant } from '../kernel/invariant.ts';
 import type { Reservation } from '../kernel/reservation.ts';
 import { budgetDefText } from './budget-def-codec.ts';
 import { shadowText } from './enforcement-codec.ts';
 import { figuresText } from './figures-codec.ts';
-import { accountsText, amountText, levelText, optionalAmountText, quote } from './json-text.ts';
+import { accountsText, amountText, integerText, levelText, optionalAmountText, quote } from './json-text.ts';
 import { pricedText, priceText } from './price-codec.ts';
 import { queuedText } from './queued-codec.ts';
 import { refusalText } from './refusal-codec.ts';
@@ -41,7 +42,7 @@ export function encodeEntry(entry: Entry): string {
   const key = entry.key === undefined ? '' : `,"key":[${quote(entry.key.digest)},${quote(entry.key.fingerprint)}]`;
   const personal = entry.personal === undefined ? '' : `,"commitment":${quote(entry.personal.commitment)}`;
   return (
-    `{"v":${ENTRY_VERSION},"seq":${entry.seq},"at":${entry.atMs},"type":"${entry.type}","by":${quote(entry.actor)}` +
+    `{"v":${ENTRY_VERSION},"seq":${integerText(entry.seq)},"at":${integerText(entry.atMs)},"type":"${entry.type}","by":${quote(entry.actor)}` +
     `${key}${personal},${bodyText(entry)}}`
   );
 }
@@ -79,7 +80,7 @@ function grantedText(entry: Granted): string {
   const { reservation, enqueuedSeq } = entry;
   return (
     `${reservationMembers(reservation, entry.atMs)},` +
-    (enqueuedSeq === undefined ? '' : `"enqueued":${enqueuedSeq},`) +
+    (enqueuedSeq === undefined ? '' : `"enqueued":${integerText(enqueuedSeq)},`) +
     (entry.rateMoves.length === 0 ? '' : `"rates":[${entry.rateMoves.map(rateMoveText).join(',')}],`) +
     `"fig":${figuresText(reservation.figures)},"min":${amountText(entry.minMicros)},"rev":${revisionsText(entry.revisions)},` +
     `"room":${headroomText(entry.headroom)},"fx":${effectsText(entry.effects, reservation.accounts)}`
@@ -104,9 +105,9 @@ function leftQueueText(entry: LeftQueue): string {
 // What never changes after the entry, but for what is personal.
 function reservationMembers(r: Reservation, atMs: number): string {
   return (
-    `"id":${quote(r.id)},"budgetNo":${r.budgetNo},"budget":${quote(r.budget)},"unit":${quote(r.unit)},` +
+    `"id":${quote(r.id)},"budgetNo":${integerText(r.budgetNo)},"budget":${quote(r.budget)},"unit":${quote(r.unit)},` +
     `"accounts":${accountsText(r.accounts)}` +
-    (r.createMs === atMs ? '' : `,"createMs":${r.createMs}`) +
+    (r.createMs === atMs ? '' : `,"createMs":${integerText(r.createMs)}`) +
     (r.holder === '' ? '' : `,"holder":${quote(r.holder)}`) +
     (r.priority === PRIORITY_DEFAULT ? '' : `,"priority":"${r.priority}"`) +
     (r.alternative === '' ? '' : `,"alternative":${quote(r.alternative)}`) +
@@ -150,7 +151,7 @@ function renewedText(entry: Renewed): string {
 
 function gracedText(entry: Graced): string {
   const moves = entry.moves.map((move) => `[${quote(move.id)},${figuresText(move.figures)}]`);
-  return `"epoch":${entry.epoch},"from":${entry.fromMs},"to":${entry.toMs},"moves":[${moves.join(',')}]`;
+  return `"epoch":${integerText(entry.epoch)},"from":${integerText(entry.fromMs)},"to":${integerText(entry.toMs)},"moves":[${moves.join(',')}]`;
 }
 
 function expiredText(entry: Expired): string {
@@ -167,16 +168,22 @@ function budgetChangeText(entry: BudgetChange): string {
     `"add":${optionalAmountText(entry.addMicros)},"reason":${quote(entry.reason)}` +
     (entry.opening.length === 0 ? '' : `,"opening":[${entry.opening.map(counterText).join(',')}]`) +
     (entry.rateMoves.length === 0 ? '' : `,"rates":[${entry.rateMoves.map(rateMoveText).join(',')}]`) +
-    (entry.openChildren === 0 ? '' : `,"openChildren":${entry.openChildren}`)
+    openChildrenMember(entry.openChildren)
   );
 }
 
+function openChildrenMember(change: BudgetChange['openChildren']): string {
+  if (change === 0) return '';
+  invariant(change === 1 || change === -1, 'one child at most is opened or closed at once');
+  return `,"openChildren":${change}`;
+}
+
 function rateMoveText({ budgetNo, rateNo, level }: RateMove): string {
-  return `${budgetNo},${rateNo},${levelText(level)}`;
+  return `${integerText(budgetNo)},${integerText(rateNo)},${levelText(level)}`;
 }
 
 function counterText({ windowNo, periodMs, heldMicros, settledMicros, overrunMicros }: Counter): string {
-  return `[${windowNo},${periodMs},${amountText(heldMicros)},${amountText(settledMicros)},${amountText(overrunMicros)}]`;
+  return `[${integerText(windowNo)},${integerText(periodMs)},${amountText(heldMicros)},${amountText(settledMicros)},${amountText(overrunMicros)}]`;
 }
 
 function refusedText(entry: Refused): string {
@@ -194,9 +201,9 @@ function alertedText(entry: Alerted): string {
 function alertText(alert: Alert): string {
   const { budgetNo, budget, limitNo, limit, periodMs, percent, usedMicros, amountMicros, exhaustMs } = alert;
   return (
-    `{"budgetNo":${budgetNo},"budget":${quote(budget)},"limitNo":${limitNo},"limit":${quote(limit)},` +
-    `"periodMs":${periodMs},"percent":${percent},"used":${amountText(usedMicros)},"amount":${amountText(amountMicros)}` +
-    `${exhaustMs === undefined ? '' : `,"exhaustMs":${exhaustMs}`}}`
+    `{"budgetNo":${integerText(budgetNo)},"budget":${quote(budget)},"limitNo":${integerText(limitNo)},"limit":${quote(limit)},` +
+    `"periodMs":${integerText(periodMs)},"percent":${integerText(percent)},"used":${amountText(usedMicros)},"amount":${amountText(amountMicros)}` +
+    `${exhaustMs === undefined ? '' : `,"exhaustMs":${integerText(exhaustMs)}`}}`
   );
 }
 
@@ -206,7 +213,7 @@ const revisionTexts = new WeakMap<Revisions, string>();
 function revisionsText(revisions: Revisions): string {
   const known = revisionTexts.get(revisions);
   if (known !== undefined) return known;
-  const text = `[${revisions.map(([budgetNo, revision]) => `${budgetNo},${revision}`).join(',')}]`;
+  const text = `[${revisions.map(([budgetNo, revision]) => `${integerText(budgetNo)},${integerText(revision)}`).join(',')}]`;
   revisionTexts.set(revisions, text);
   return text;
 }
@@ -222,7 +229,7 @@ function effectsText(effects: readonly Effect[], named?: readonly Account[]): st
     if (text.length > 1) text += ',';
     text +=
       `[${amountText(effect.heldMicros)},${amountText(effect.settledMicros)},${amountText(effect.overrunMicros)},` +
-      `${effect.active}${effect.accounts === named ? '' : `,${accountsText(effect.accounts)}`}]`;
+      `${integerText(effect.active)}${effect.accounts === named ? '' : `,${accountsText(effect.accounts)}`}]`;
   }
   return `${text}]`;
 }

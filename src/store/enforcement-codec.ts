@@ -3,7 +3,7 @@
 import { ENFORCED, type Enforcement, type Kept, type Mode, PRIORITIES, type Priority } from '../kernel/enforcement.ts';
 import type { Reason } from '../kernel/refusal.ts';
 import type { Shadow } from '../kernel/reservation.ts';
-import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
+import { amountOf, amountText, arrayOf, integerOf, integerText, objectOf, quote, stringOf } from './json-text.ts';
 import { CorruptJournalError } from './port.ts';
 
 const MODES: ReadonlySet<string> = new Set<Mode>(['observe', 'warn', 'soft', 'enforce']);
@@ -11,7 +11,7 @@ const PRIORITY_WORDS: ReadonlySet<string> = new Set(PRIORITIES);
 
 /** The members of an object that say what a budget enforces and tells of: nothing where it is as most are. */
 export function enforcementMembers(enforcement: Enforcement, alertAt: readonly number[]): string {
-  const alerts = alertAt.length === 0 ? '' : `,"alertAt":[${alertAt.join(',')}]`;
+  const alerts = alertAt.length === 0 ? '' : `,"alertAt":[${alertAt.map(integerText).join(',')}]`;
   return `${enforcementMember(enforcement)}${alerts}`;
 }
 

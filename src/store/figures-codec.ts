@@ -2,7 +2,7 @@
 // Order: state, requested, granted, held, settled, released, overrun, estimated, lapsed held, expire, reclaim, ttl, end,
 // late, estimated mark, started, outcome, release reason, renewals. The database gives projected rows in the same order.
 import type { Outcome, ReservationFigures, ReservationState } from '../kernel/reservation.ts';
-import { amountOf, amountText, arrayOf, integerOf, quote, stringOf } from './json-text.ts';
+import { amountOf, amountText, arrayOf, integerOf, integerText, quote, stringOf } from './json-text.ts';
 import { CorruptJournalError } from './port.ts';
 
 const LENGTH = 19;
@@ -16,11 +16,11 @@ export function figuresText(f: ReservationFigures): string {
   const text =
     `["${f.state}",${amountText(f.requestedMicros)},${amountText(f.grantedMicros)},${amountText(f.heldMicros)},` +
     `${amountText(f.settledMicros)},${amountText(f.releasedMicros)},${amountText(f.overrunMicros)},` +
-    `${amountText(f.estimatedMicros)},${amountText(f.lapsedHeldMicros)},${f.expireMs},${f.reclaimMs},${f.ttlMs}`;
+    `${amountText(f.estimatedMicros)},${amountText(f.lapsedHeldMicros)},${integerText(f.expireMs)},${integerText(f.reclaimMs)},${integerText(f.ttlMs)}`;
   if (isFresh(f)) return `${text}]`;
   return (
-    `${text},${f.endMs === undefined ? 'null' : f.endMs},${f.late ? 1 : 0},${f.estimated ? 1 : 0},${f.started ? 1 : 0},` +
-    `${f.outcome === undefined ? 'null' : `"${f.outcome}"`},${quote(f.releaseReason)},${f.renewalCount}]`
+    `${text},${f.endMs === undefined ? 'null' : integerText(f.endMs)},${f.late ? 1 : 0},${f.estimated ? 1 : 0},${f.started ? 1 : 0},` +
+    `${f.outcome === undefined ? 'null' : `"${f.outcome}"`},${quote(f.releaseReason)},${integerText(f.renewalCount)}]`
   );
 }
 

@@ -1,10 +1,13 @@
 // Small pieces of JSON text, written by hand because the codec is on the hot path and JSON.stringify knows no bigint.
-// Amounts are plain integers where JavaScript's numbers are exact and strings past that, so reading is always exact.
+// Amounts are plain integers where JavaScript's numbers are exact and strings past that, so reading is always exact. What could not be
+// read again is not written: an entry that nobody can read would cost its tree for good, a failed invariant costs one command.
 import type { Account } from '../kernel/budget.ts';
 import { invariant } from '../kernel/invariant.ts';
+import { MICROS_MAX } from '../kernel/money.ts';
 import { CorruptJournalError } from './port.ts';
 
 const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+const INT64_MIN = -(2n ** 63n);
 const PLAIN = /^[ !#-[\]-~]*$/;
 const DIGITS = /^-?\d{1,19}$/;
 
@@ -15,20 +18,30 @@ export function quote(text: string): string {
   return JSON.stringify(text);
 }
 
-/** An amount; exact whatever its size. */
+/** An amount or a count; exact whatever its size. Refuses what int64 can't hold: neither a row nor an answer could say it. */
 export function amountText(micros: bigint): string {
   // A number of 32 bits is written in two thirds of a bigint's time, a larger one in three times as much (17, 27 and 115 ns).
   const number = Number(micros);
   if ((number | 0) === number) return `${number}`;
-  return micros <= SAFE_MAX && micros >= -SAFE_MAX ? `${micros}` : `"${micros}"`;
+  if (micros <= SAFE_MAX && micros >= -SAFE_MAX) return `${micros}`;
+  invariant(micros <= MICROS_MAX && micros >= INT64_MIN, 'an amount is past int64');
+  return `"${micros}"`;
+}
+
+/** A whole number. Refuses what JavaScript does not hold exactly. */
+export function integerText(value: number): string {
+  invariant(Number.isSafeInteger(value), 'a number is no exact integer');
+  return `${value}`;
 }
 
 // A rate's level is units x milliseconds: both may be any exact integer.
 const LEVEL_DIGITS = /^\d{1,32}$/;
+const LEVEL_END = 10n ** 32n;
 
-/** The level of a rate; exact whatever its size. */
+/** The level of a rate; exact whatever its size. Refuses one below 0, and one of more than 32 digits. */
 export function levelText(level: bigint): string {
-  return amountText(level);
+  invariant(level >= 0n && level < LEVEL_END, 'a level is out of its range');
+  return level <= SAFE_MAX ? `${level}` : `"${level}"`;
 }
 
 /** Reads what levelText wrote. Throws CorruptJournalError for anything else. */
@@ -95,9 +108,13 @@ const accountTexts = new WeakMap<readonly Account[], string>();
 export function accountsText(accounts: readonly Account[]): string {
   const known = accountTexts.get(accounts);
   if (known !== undefined) return known;
-  const text = `[${accounts.map((account) => `${account.budgetNo},${account.windowNo},${account.periodMs}`).join(',')}]`;
+  const text = `[${accounts.map(accountText).join(',')}]`;
   accountTexts.set(accounts, text);
   return text;
+}
+
+function accountText({ budgetNo, windowNo, periodMs }: Account): string {
+  return `${integerText(budgetNo)},${integerText(windowNo)},${integerText(periodMs)}`;
 }
 
 /** Reads accounts. Gives one of `known` back where it says the same, so that many entries on one budget share one array. */

@@ -1,7 +1,7 @@
 // What a reservation keeps of prices as JSON: the rows that a model call was priced by, what that pays for, and what usage was
 // charged at. The same text in the journal and in projected rows. What is rare is left out.
 import type { PinnedAlias, PricedModel, PricedUsage, PricePins, PriceRecord, UsageBuckets } from '../kernel/price.ts';
-import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
+import { amountOf, amountText, arrayOf, integerOf, integerText, objectOf, quote, stringOf } from './json-text.ts';
 import { CorruptJournalError } from './port.ts';
 
 type Raw = Readonly<Record<string, unknown>>;
@@ -20,12 +20,12 @@ const BUCKETS = [
   'fileSearches',
 ] as const satisfies readonly (keyof UsageBuckets)[];
 
-/** Names: rows and unitRow hashes, aliases (name, then what it stood for), tier, geo and ttl as asked, in and out tokens. */
+/** Names: rows and unitRow hashes, aliases (name, then what it stood for), tier, geo and ttl as asked, searches, in and out tokens. */
 export function priceText({ pins, inputTokensMax, outputTokensMax, outputIsDefault, choices }: PriceRecord): string {
   return (
-    `{${pinsText(pins)},"in":${amountText(inputTokensMax)},"out":${outputTokensMax}` +
+    `{${pinsText(pins)},"in":${amountText(inputTokensMax)},"out":${integerText(outputTokensMax)}` +
     (outputIsDefault ? ',"default":true' : '') +
-    (choices === 1 ? '}' : `,"choices":${choices}}`)
+    (choices === 1 ? '}' : `,"choices":${integerText(choices)}}`)
   );
 }
 
@@ -35,14 +35,15 @@ const pinsTexts = new WeakMap<PricePins, string>();
 function pinsText(pins: PricePins): string {
   const known = pinsTexts.get(pins);
   if (known !== undefined) return known;
-  const { rowHashes, aliases = [], unitRowHash, serviceTier, inferenceGeo, cacheTtl } = pins;
+  const { rowHashes, aliases = [], unitRowHash, serviceTier, inferenceGeo, cacheTtl, searches } = pins;
   const text =
     `"rows":[${rowHashes.map(quote).join(',')}]` +
     (aliases.length === 0 ? '' : `,"aliases":[${aliases.map(aliasText).join(',')}]`) +
     (unitRowHash === undefined ? '' : `,"unitRow":${quote(unitRowHash)}`) +
     (serviceTier === undefined ? '' : `,"tier":${quote(serviceTier)}`) +
     (inferenceGeo === undefined ? '' : `,"geo":${quote(inferenceGeo)}`) +
-    (cacheTtl === undefined ? '' : `,"ttl":${quote(cacheTtl)}`);
+    (cacheTtl === undefined ? '' : `,"ttl":${quote(cacheTtl)}`) +
+    (searches === undefined ? '' : `,"searches":[${searches.map(quote).join(',')}]`);
   pinsTexts.set(pins, text);
   return text;
 }
@@ -103,6 +104,7 @@ function pinsOf(raw: Raw): PricePins {
     ...(raw['tier'] !== undefined && { serviceTier: stringOf(raw['tier']) }),
     ...(raw['geo'] !== undefined && { inferenceGeo: stringOf(raw['geo']) }),
     ...(raw['ttl'] !== undefined && { cacheTtl: stringOf(raw['ttl']) }),
+    ...(raw['searches'] !== undefined && { searches: arrayOf(raw['searches']).map(searchOf) }),
   };
 }
 
@@ -118,6 +120,11 @@ const modelOf = (provider: unknown, model: unknown): PricedModel => ({
   provider: stringOf(provider),
   model: stringOf(model),
 });
+
+function searchOf(value: unknown): NonNullable<PricePins['searches']>[number] {
+  if (value === 'web_search' || value === 'file_search') return value;
+  throw new CorruptJournalError(`not a kind of search: ${JSON.stringify(value)}`);
+}
 
 function sourceOf(value: unknown): PricedUsage['source'] {
   if (value === 'row' || value === 'reported') return value;

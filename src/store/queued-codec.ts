@@ -8,7 +8,7 @@ import type { BudgetPath } from '../kernel/names.ts';
 import type { Reason } from '../kernel/refusal.ts';
 import type { Alternative, CommandKey } from '../kernel/request.ts';
 import type { Queued } from '../kernel/reservation.ts';
-import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
+import { amountOf, amountText, arrayOf, integerOf, integerText, objectOf, quote, stringOf } from './json-text.ts';
 
 type Raw = Readonly<Record<string, unknown>>;
 
@@ -31,7 +31,7 @@ export function queuedOf(value: unknown, base: QueuedBase): Queued {
 /** As the row has it: also the path of the budget that it names, which may not be there yet. */
 export function queueRowText(path: BudgetPath, queued: Queued): string {
   const commitment = queued.commitment === undefined ? '' : `,"commitment":${quote(queued.commitment)}`;
-  return `{"path":${quote(path)},"seq":${queued.seq},"by":${quote(queued.actor)}${commitment},${members(queued)}}`;
+  return `{"path":${quote(path)},"seq":${integerText(queued.seq)},"by":${quote(queued.actor)}${commitment},${members(queued)}}`;
 }
 
 /** Reads what queueRowText wrote; the salt lies elsewhere. Throws CorruptJournalError for anything else. */
@@ -47,10 +47,10 @@ function members(queued: Queued): string {
   const { untilMs, minMicros, ttlMs, tokens, toolCalls, alternatives, call, key, reason, blockedBy, limit } = queued;
   const choices = alternatives.map(alternativeText);
   return (
-    `"until":${untilMs},"min":${amountText(minMicros)},` +
-    (ttlMs === undefined ? '' : `"ttl":${ttlMs},`) +
-    (tokens === 0 ? '' : `"tokens":${tokens},`) +
-    (toolCalls === 0 ? '' : `"toolCalls":${toolCalls},`) +
+    `"until":${integerText(untilMs)},"min":${amountText(minMicros)},` +
+    (ttlMs === undefined ? '' : `"ttl":${integerText(ttlMs)},`) +
+    (tokens === 0 ? '' : `"tokens":${integerText(tokens)},`) +
+    (toolCalls === 0 ? '' : `"toolCalls":${integerText(toolCalls)},`) +
     (choices.length === 0 ? '' : `"alternatives":[${choices.join(',')}],`) +
     (call === undefined ? '' : `"call":${JSON.stringify(call.call)},`) +
     `"key":[${quote(key.digest)},${quote(key.fingerprint)}],"reason":"${reason}","blockedBy":${quote(blockedBy)},` +

@@ -2,7 +2,7 @@
 // several of. Apart from the codec of entries because it is all of one entry and half as long as the rest together.
 import type { RateKind } from '../kernel/rate.ts';
 import type { BoundName, FailingBound, FailingRate, Reason, Refusal, UnpricedDetails } from '../kernel/refusal.ts';
-import { amountOf, amountText, arrayOf, integerOf, objectOf, quote, stringOf } from './json-text.ts';
+import { amountOf, amountText, arrayOf, integerOf, integerText, objectOf, quote, stringOf } from './json-text.ts';
 
 /** A refusal as JSON text. */
 export function refusalText(refusal: Refusal): string {
@@ -13,7 +13,7 @@ export function refusalText(refusal: Refusal): string {
   if (refusal.availableMicros !== undefined) text += `,"available":${amountText(refusal.availableMicros)}`;
   if (refusal.requestedMicros !== undefined) text += `,"requested":${amountText(refusal.requestedMicros)}`;
   if (refusal.reservationId !== undefined) text += `,"reservationId":${quote(refusal.reservationId)}`;
-  if (refusal.retryAfterMs !== undefined) text += `,"retryAfterMs":${refusal.retryAfterMs}`;
+  if (refusal.retryAfterMs !== undefined) text += `,"retryAfterMs":${integerText(refusal.retryAfterMs)}`;
   if (refusal.failing !== undefined) {
     const failing = refusal.failing.map(
       (f) => `[${quote(f.budget)},${quote(f.limit)},${amountText(f.amountMicros)},${amountText(f.availableMicros)}]`,
@@ -22,13 +22,14 @@ export function refusalText(refusal: Refusal): string {
   }
   if (refusal.rate !== undefined) {
     const { kind, count, perMs, burst, availableCount, requestedCount } = refusal.rate;
-    text += `,"rate":["${kind}",${count},${perMs},${burst},${availableCount},${requestedCount}]`;
+    text += `,"rate":["${kind}",${integerText(count)},${integerText(perMs)},${integerText(burst)},${integerText(availableCount)},${integerText(requestedCount)}]`;
   }
   if (refusal.bound !== undefined) {
     const { max, observed, name } = refusal.bound;
-    text += `,"bound":[${max},${observed}${name === undefined ? '' : `,"${name}"`}]`;
+    text += `,"bound":[${integerText(max)},${integerText(observed)}${name === undefined ? '' : `,"${name}"`}]`;
   }
-  if (refusal.change !== undefined) text += `,"change":[${refusal.change.index},${quote(refusal.change.budget)}]`;
+  if (refusal.change !== undefined)
+    text += `,"change":[${integerText(refusal.change.index)},${quote(refusal.change.budget)}]`;
   if (refusal.fields !== undefined) {
     text += `,"fields":[${refusal.fields.map((f) => `[${quote(f.field)},${quote(f.description)}]`).join(',')}]`;
   }
@@ -68,7 +69,7 @@ function unpricedText(details: UnpricedDetails): string {
     const text = details[name];
     return text === undefined ? [] : [`"${name}":${quote(text)}`];
   });
-  if (details.moreCount !== undefined) members.push(`"more":${details.moreCount}`);
+  if (details.moreCount !== undefined) members.push(`"more":${integerText(details.moreCount)}`);
   return `{${members.join(',')}}`;
 }
 

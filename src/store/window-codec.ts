@@ -1,7 +1,7 @@
 // Window rules as JSON with named fields, as they stand in definitions and in the templates within them. Its own file because
 // both the numbered windows of a budget and the limits of a template are made of them.
 import type { CalendarUnit, WindowRule } from '../kernel/window.ts';
-import { integerOf, quote, stringOf } from './json-text.ts';
+import { integerOf, integerText, quote, stringOf } from './json-text.ts';
 import { CorruptJournalError } from './port.ts';
 
 const UNITS: ReadonlySet<string> = new Set<CalendarUnit>(['hour', 'day', 'week', 'month']);
@@ -12,9 +12,9 @@ export function ruleFields(rule: WindowRule): string {
     case 'lifetime':
       return '"kind":"lifetime"';
     case 'range':
-      return `"kind":"range","startMs":${rule.startMs},"endMs":${rule.endMs}`;
+      return `"kind":"range","startMs":${integerText(rule.startMs)},"endMs":${integerText(rule.endMs)}`;
     case 'rolling':
-      return `"kind":"rolling","durationMs":${rule.durationMs},"stepMs":${rule.stepMs}`;
+      return `"kind":"rolling","durationMs":${integerText(rule.durationMs)},"stepMs":${integerText(rule.stepMs)}`;
     case 'calendar':
       return `"kind":"calendar","unit":"${rule.unit}","timeZone":${quote(rule.timeZone)}`;
   }

@@ -1,9 +1,9 @@
 // Replies written by hand are the bytes that the generated code writes, for every answer that the kernel could give.
-import { toBinary } from '@bufbuild/protobuf';
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { reservationReply } from '../../src/api/encode/reservation-message.ts';
-import { type ReadyResult, resultFrame } from '../../src/api/session/result-frame.ts';
+import { FRAME_BYTES_MAX, type ReadyResult, resultFrame } from '../../src/api/session/result-frame.ts';
 import { ReverseWriter } from '../../src/api/wire/reverse-writer.ts';
 import { writeReply } from '../../src/api/wire/write-reply.ts';
 import { ReserveResponseSchema, SessionResponseSchema } from '../../src/gen/budgetd/v1/reservation_pb.ts';
@@ -112,6 +112,18 @@ const answer = fc
   })
   .map(({ standing, ...given }): ReservationAnswer => (standing === undefined ? given : { ...given, standing }));
 
+const PRICE = {
+  pins: { rowHashes: [] },
+  inputTokensMax: 1n,
+  outputTokensMax: 1,
+  outputIsDefault: false,
+  choices: 1,
+};
+
+const unexpected = (cause: unknown): never => {
+  throw cause;
+};
+
 const commandId = fc.bigInt(0n, 2n ** 64n - 1n);
 
 describe('replies written by hand', () => {
@@ -138,10 +150,72 @@ describe('replies written by hand', () => {
             value: { $typeName: 'budgetd.v1.ReserveResponse' as const, ...reservationReply(content) },
           },
         }));
-        const { frame, next } = resultFrame(ready, 0);
+        const { frame, next } = resultFrame(ready, 0, unexpected);
         expect(next).toBe(ready.length);
         const message = { $typeName: 'budgetd.v1.SessionResponse' as const, results };
         expect(frame).toEqual(Buffer.from(toBinary(SessionResponseSchema, message)));
+      }),
+    );
+  });
+
+  it('stand in frames that clients take, also where each names many price rows', () => {
+    const [content] = fc.sample(answer, { numRuns: 1, seed: 1 }) as [ReservationAnswer];
+    const rowHashes = Array.from({ length: 256 }, (_, at) => `${at}`.padEnd(43, 'x'));
+    const price = { ...PRICE, pins: { rowHashes } };
+    const ready = Array.from({ length: 100 }, (_, at): ReadyResult => {
+      return {
+        commandId: BigInt(at),
+        field: 3,
+        content: { ...content, reservation: { ...content.reservation, price } },
+      };
+    });
+    const { frame, next } = resultFrame(ready, 0, unexpected);
+    expect(frame.length).toBeLessThanOrEqual(FRAME_BYTES_MAX);
+    expect(next).toBeGreaterThan(0);
+  });
+
+  // One figure of an answer in the place of another: what the generated code refuses, this does too.
+  const figure = fc.constantFrom('requestedMicros', 'heldMicros', 'settledMicros', 'overrunMicros');
+  const anyMicros = fc.oneof(
+    fc.constantFrom(MICROS_MAX, MICROS_MAX + 1n, 10n ** 19n, 2n ** 64n, -1n),
+    fc.bigInt(-(2n ** 70n), 2n ** 70n),
+  );
+
+  it('refuse what int64 cannot hold', () => {
+    fc.assert(
+      fc.property(answer, figure, anyMicros, (given, name, value) => {
+        const { reservation } = given;
+        const broken = {
+          ...given,
+          reservation: { ...reservation, figures: { ...reservation.figures, [name]: value } },
+        };
+        const writer = new ReverseWriter(16);
+        if (value >= 0n && value <= MICROS_MAX) writeReply(writer, broken);
+        else expect(() => writeReply(writer, broken)).toThrow(RangeError);
+      }),
+    );
+  });
+
+  it('of which one cannot be written are followed and led by all others, and that one is told as a fault', () => {
+    fc.assert(
+      fc.property(fc.array(answer, { minLength: 1, maxLength: 6 }), fc.nat(), (given, pick) => {
+        const at = pick % given.length;
+        const ready = given.map((content, index): ReadyResult => {
+          const price = { ...PRICE, inputTokensMax: index === at ? 2n ** 63n : 1n };
+          const reservation = { ...content.reservation, price };
+          return { commandId: BigInt(index + 1), field: 3, content: { ...content, reservation } };
+        });
+        const faults: unknown[] = [];
+        const { frame } = resultFrame(ready, 0, (cause) => {
+          faults.push(cause);
+          return { code: 13, message: 'internal error', details: [] };
+        });
+        const { results } = fromBinary(SessionResponseSchema, frame);
+        expect(results.map(({ commandId: id }) => id)).toEqual(ready.map(({ commandId: id }) => id));
+        expect(results.map(({ result }) => result.case)).toEqual(
+          ready.map((_, index) => (index === at ? 'error' : 'reserve')),
+        );
+        expect(faults).toEqual([expect.any(RangeError)]);
       }),
     );
   });

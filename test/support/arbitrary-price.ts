@@ -16,6 +16,7 @@ const pins: fc.Arbitrary<PricePins> = fc.record(
     serviceTier: said,
     inferenceGeo: said,
     cacheTtl: said,
+    searches: fc.subarray(['web_search' as const, 'file_search' as const], { minLength: 1 }),
   },
   { requiredKeys: ['rowHashes'] },
 );

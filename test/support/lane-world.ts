@@ -1,6 +1,7 @@
 // A lane over the store in memory, with time that passes on command and appends and loads that go as a test says: the
 // places where a database shows its faults, one by one.
 import type { Entry } from '../../src/kernel/entry.ts';
+import type { Pricing } from '../../src/kernel/price.ts';
 import { commitTo } from '../../src/lane/commitment.ts';
 import { Lane } from '../../src/lane/lane.ts';
 import { NO_LANE_OBSERVER } from '../../src/lane/lane-observer.ts';
@@ -48,7 +49,7 @@ export class LaneWorld {
   fencedCount = 0;
 
   /** `batchCountMax`: see LaneDeps. */
-  constructor(options: { readonly batchCountMax?: number } = {}) {
+  constructor(options: { readonly batchCountMax?: number; readonly pricing?: Pricing } = {}) {
     const { memory } = this;
     this.store = {
       ...memory,
@@ -75,7 +76,7 @@ export class LaneWorld {
       calendar: UTC_CALENDAR,
       implausibleFactor: 1_000,
       queue: { ageMs: 60_000, countMax: 10_000 },
-      pricing: testPricing(),
+      pricing: options.pricing ?? testPricing(),
       commit: commitTo,
       log: (_, message, fields) => {
         this.logged.push(message);

@@ -5,6 +5,7 @@ import {
   type ModelName,
   type PricedUsage,
   type PricePins,
+  ServerToolKind,
 } from '../../gen/budgetd/v1/model_call_pb.ts';
 import type {
   PricePins as KernelPins,
@@ -17,6 +18,12 @@ import type {
 export const COST_SOURCES: Readonly<Record<KernelPriced['source'], CostSource>> = {
   row: CostSource.ROW,
   reported: CostSource.REPORTED,
+};
+
+/** Kinds of searches, on the wire. */
+export const SEARCH_KINDS: Readonly<Record<NonNullable<KernelPins['searches']>[number], ServerToolKind>> = {
+  web_search: ServerToolKind.WEB_SEARCH,
+  file_search: ServerToolKind.FILE_SEARCH,
 };
 
 /** What a model call was priced by. */
@@ -56,6 +63,7 @@ function pinsMessage(pins: KernelPins): PricePins {
     serviceTier: pins.serviceTier ?? '',
     inferenceGeo: pins.inferenceGeo ?? '',
     cacheTtl: pins.cacheTtl ?? '',
+    searches: (pins.searches ?? []).map((kind) => SEARCH_KINDS[kind]),
   };
 }
 

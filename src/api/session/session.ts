@@ -11,10 +11,8 @@
 //
 // Results that become known in one turn of the event loop leave in one frame. The peer that does not read its results is
 // not read from either, so that what one Session holds in memory is bounded.
-import { toBinary } from '@bufbuild/protobuf';
-import { type SessionCommand, type SessionRequest, SessionResultSchema } from '../../gen/budgetd/v1/reservation_pb.ts';
+import type { SessionCommand, SessionRequest } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { Code } from '../../gen/google/rpc/code_pb.ts';
-import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import type { Command } from '../../kernel/command.ts';
 import type { ReservationId } from '../../kernel/names.ts';
@@ -22,13 +20,13 @@ import type { ApiLog } from '../api-log.ts';
 import { type ApiObserver, NO_API_OBSERVER } from '../api-observer.ts';
 import { type ApiRefusal, invalidFields, isRefusal } from '../api-refusal.ts';
 import type { Actor } from '../auth/actor.ts';
-import { bareStatus, type CallStatus, faultStatus, statusMessage } from '../errors/call-status.ts';
+import { bareStatus, type CallStatus, faultStatus } from '../errors/call-status.ts';
 import { refusalStatus } from '../errors/refusal-status.ts';
 import type { CommandDesk } from '../services/command-desk.ts';
 import { RESERVATION_CALLS, reservationAnswer } from '../services/reservation-calls.ts';
 import type { CommandOrigin } from '../validate/reservation-commands.ts';
 import { FrameSlices } from './frame-slices.ts';
-import { type ReadyResult, resultFrame } from './result-frame.ts';
+import { errorResult, RESULT_FIELDS, type ReadyResult, resultFrame } from './result-frame.ts';
 import type { SessionLimits } from './session-limits.ts';
 import type { UnreadResults } from './unread-results.ts';
 import { WaitingCommands } from './waiting-commands.ts';
@@ -60,11 +58,6 @@ type CallName = keyof typeof RESERVATION_CALLS;
 interface AnyCall {
   readonly toCommand: (request: object, origin: CommandOrigin) => Command | ApiRefusal;
 }
-
-// Field numbers of SessionResult, from the contract itself.
-const RESULT_FIELDS = Object.fromEntries(
-  SessionResultSchema.fields.map((field) => [field.localName, field.number]),
-) as Readonly<Record<CallName | 'error', number>>;
 
 // The contract's bound on one frame: at 1 MiB a message more would not fit anyway.
 const FRAME_COMMANDS_MAX = 4_096;
@@ -255,9 +248,13 @@ export class Session {
 
   #failed(commandId: bigint, name: CallName | undefined, cause: unknown): void {
     this.#awaitedIds.delete(commandId);
-    this.#observer.faulted();
-    const status = faultStatus(cause, `Session/${name}`, this.#deps.log);
+    const status = this.#faulted(`Session/${name}`, cause);
     if (this.#state !== 'ended') this.#pushError(commandId, status);
+  }
+
+  #faulted(method: string, cause: unknown): CallStatus {
+    this.#observer.faulted();
+    return faultStatus(cause, method, this.#deps.log);
   }
 
   #refuse(commandId: bigint, refusal: ApiRefusal): false {
@@ -268,7 +265,7 @@ export class Session {
   }
 
   #pushError(commandId: bigint, status: CallStatus): void {
-    this.#push({ commandId, field: RESULT_FIELDS.error, content: toBinary(StatusSchema, statusMessage(status)) });
+    this.#push({ commandId, ...errorResult(status) });
   }
 
   #push(result: ReadyResult): void {
@@ -290,7 +287,7 @@ export class Session {
     if (this.#state === 'ended') return;
     let sent = 0;
     while (sent < this.#ready.length && !this.#writeBlocked) {
-      const { frame, next } = resultFrame(this.#ready, sent);
+      const { frame, next } = resultFrame(this.#ready, sent, (cause) => this.#faulted('Session', cause));
       sent = next;
       if (!this.#sink.write(frame)) this.#block();
     }

@@ -1,11 +1,14 @@
 // Writes protobuf from the end to the beginning: by the time a message's length has to be written its bytes are there, so
-// nothing is measured first and nothing is moved. Only what the hot replies need.
+// nothing is measured first and nothing is moved. Only what the hot replies need. What a field can't hold is an error, as it is to the
+// generated code: a number that is cut off would be another one, and could break the frame that it stands in.
+import { MICROS_MAX } from '../../kernel/money.ts';
 
 const VARINT_SIGN = 0x80;
 const VARINT_MASK = 0x7f;
 /** Largest number that 32-bit operations shift right. */
 const UINT31_MAX = 0x7fff_ffff;
 const CHARS_BY_HAND_MAX = 64;
+const UINT64_MAX = 2n ** 64n - 1n;
 
 /** See the head of this file. Fields of a message have to be written last first. */
 export class ReverseWriter {
@@ -30,6 +33,11 @@ export class ReverseWriter {
     return bytes;
   }
 
+  /** Takes back what was written since the writer's length was `end`. */
+  rewind(end: number): void {
+    this.#at = this.#buffer.length - end;
+  }
+
   /** A string field; left out where empty. Tags are given as their byte: field number times 8 plus wire type 2. */
   text(tag: number, text: string): void {
     if (text !== '') this.textSet(tag, text);
@@ -42,27 +50,28 @@ export class ReverseWriter {
     this.close(tag, end);
   }
 
-  /** An int64, uint32 or enum field that is not below 0; left out where 0. */
+  /** An int64, uint32 or enum field that is not below 0; left out where 0. Throws RangeError for what is no exact whole number. */
   number(tag: number, value: number): void {
     if (value === 0) return;
+    if (!Number.isSafeInteger(value) || value < 0) throw new RangeError('a number is no whole number from 0 to 2^53-1');
     this.#reserve(11);
     this.#varint(value);
     this.#tag(tag);
   }
 
-  /** An int64 field that is not below 0; left out where 0. */
+  /** An int64 field that is not below 0; left out where 0. Throws RangeError for what is out of that range. */
   micros(tag: number, micros: bigint): void {
     if (micros !== 0n) this.microsSet(tag, micros);
   }
 
   /** An int64 field with presence: written also where 0. */
   microsSet(tag: number, micros: bigint): void {
-    this.#reserve(11);
-    // Past the numbers that are exact no bigint comes to one.
-    const number = Number(micros);
-    if (number <= Number.MAX_SAFE_INTEGER) this.#varint(number);
-    else this.#bigVarint(micros);
-    this.#tag(tag);
+    this.#bigint(tag, micros, MICROS_MAX);
+  }
+
+  /** A uint64 field; left out where 0. Throws RangeError for what is out of that range. */
+  uint64(tag: number, value: bigint): void {
+    if (value !== 0n) this.#bigint(tag, value, UINT64_MAX);
   }
 
   /** A bool field; left out where false. */
@@ -82,6 +91,17 @@ export class ReverseWriter {
     const length = this.length - end;
     this.#reserve(7);
     this.#varint(length);
+    this.#tag(tag);
+  }
+
+  // Compared as a number: past those that are exact no bigint comes to one.
+  #bigint(tag: number, value: bigint, max: bigint): void {
+    const number = Number(value);
+    const isExact = number >= 0 && number <= Number.MAX_SAFE_INTEGER;
+    if (!isExact && (value < 0n || value > max)) throw new RangeError(`a number is not 0 to ${max}`);
+    this.#reserve(11);
+    if (isExact) this.#varint(number);
+    else this.#bigVarint(value);
     this.#tag(tag);
   }
 

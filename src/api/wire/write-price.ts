@@ -1,7 +1,7 @@
 // What a reservation keeps of prices straight to bytes, as write-reply writes the rest of it: the same messages as
 // encode/price-message makes. Kept equal by the same property test.
 import type { PricedModel, PricedUsage, PricePins, PriceRecord, UsageBuckets } from '../../kernel/price.ts';
-import { COST_SOURCES } from '../encode/price-message.ts';
+import { COST_SOURCES, SEARCH_KINDS } from '../encode/price-message.ts';
 import { ReverseWriter } from './reverse-writer.ts';
 
 const varint = (field: number): number => field << 3;
@@ -24,6 +24,7 @@ const PINS = {
   serviceTier: bytes(4),
   inferenceGeo: bytes(5),
   cacheTtl: bytes(6),
+  searches: bytes(7),
 };
 
 /** Field numbers of PinnedAlias. */
@@ -104,6 +105,12 @@ function writeCounts(writer: ReverseWriter, counts: UsageBuckets): void {
 }
 
 function writePins(writer: ReverseWriter, pins: PricePins): void {
+  if (pins.searches !== undefined) {
+    const end = writer.length;
+    // Packed; each kind is one byte.
+    writer.raw(Uint8Array.from(pins.searches, (kind) => SEARCH_KINDS[kind]));
+    writer.close(PINS.searches, end);
+  }
   writer.text(PINS.cacheTtl, pins.cacheTtl ?? '');
   writer.text(PINS.inferenceGeo, pins.inferenceGeo ?? '');
   writer.text(PINS.serviceTier, pins.serviceTier ?? '');

@@ -9,6 +9,9 @@ export interface UsageAdapter {
   readonly paths: readonly (readonly string[])[];
   /** Makes one report of a stream; absent: the last event with usage has it, since counts are cumulative and never added up. */
   readonly mergeEvents?: (events: readonly Report[]) => Report | undefined;
-  /** Takes a report apart, and notes in its faults what is wrong. */
-  readonly normalise: (report: Report, context: UsageContext) => Usage;
+  /**
+   * Takes a report apart, and notes in its faults what is wrong. `around`: the response, or the part of an event, that holds the report;
+   * undefined where the report came alone, or was put together.
+   */
+  readonly normalise: (report: Report, context: UsageContext, around: Report | undefined) => Usage;
 }

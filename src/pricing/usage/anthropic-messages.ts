@@ -63,6 +63,7 @@ export function messagesUsage(report: Report, context: UsageContext): Usage {
   return {
     ...usage,
     webSearches: searchesOf(report),
+    untoldSearches: [],
     ...(serviceTier === undefined ? {} : { serviceTier }),
     ...(inferenceGeo === undefined ? {} : { inferenceGeo }),
   };
@@ -72,7 +73,7 @@ export function messagesUsage(report: Report, context: UsageContext): Usage {
  * Web searches, billed one by one; fetches are not billed. Any other tool that ran on the provider's side is a fault, since it may
  * be billed by what no report holds.
  */
-export function searchesOf(report: Report): bigint {
+function searchesOf(report: Report): bigint {
   const tools = child(report, 'server_tool_use');
   for (const name of Object.keys(tools?.fields ?? {})) {
     if (tools === undefined || name === 'web_search_requests' || name === 'web_fetch_requests') continue;
@@ -80,6 +81,13 @@ export function searchesOf(report: Report): bigint {
     refuse(tools, runs !== undefined && runs !== 0, 'other', 'is billed apart from tokens');
   }
   return countOrZero(tools, 'web_search_requests');
+}
+
+/** The same where it is a layer between that reports: only where there is a count it is known that it passed one on. */
+export function searchesPassedOn(report: Report): Pick<Usage, 'webSearches' | 'untoldSearches'> {
+  const webSearches = searchesOf(report);
+  const isTold = field(child(report, 'server_tool_use'), 'web_search_requests') !== undefined;
+  return { webSearches, untoldSearches: isTold ? ['fileSearches'] : ['webSearches', 'fileSearches'] };
 }
 
 /** The top level is the sum of the message iterations; compaction comes on top, and an advisor would be another model. */

@@ -1,13 +1,14 @@
 // Bedrock's Converse: cache counts beside the input, writes split by the life of the cache in a list. totalTokens is not looked at,
-// since sources differ on whether it holds the cache. Source: Bedrock API reference, TokenUsage and CacheDetail.
+// since sources differ on whether it holds the cache. The tier that served stands beside the usage. Source: Bedrock API reference, TokenUsage, CacheDetail
+// and ServiceTier.
 import type { UsageAdapter } from './adapter.ts';
 import { NO_USAGE, splitWrites } from './buckets.ts';
-import { children, count, countOrZero, need, word } from './report.ts';
+import { child, children, count, countOrZero, need, word } from './report.ts';
 
 /** Bedrock. */
 export const bedrockConverse: UsageAdapter = {
   paths: [['metadata', 'usage'], ['usage']],
-  normalise: (report, context) => {
+  normalise: (report, context, around) => {
     const [uncachedInput = 0n, output = 0n] = need(report, ['inputTokens', 'outputTokens']);
     const details = children(report, 'cacheDetails');
     let fiveMinutes = 0n;
@@ -18,6 +19,7 @@ export const bedrockConverse: UsageAdapter = {
       else other += tokens;
     }
     const isSplit = details.length > 0;
+    const serviceTier = word(child(around, 'serviceTier'), 'type');
     return {
       ...NO_USAGE,
       uncachedInput,
@@ -30,6 +32,7 @@ export const bedrockConverse: UsageAdapter = {
         context.cacheTtl,
       ),
       output,
+      ...(serviceTier === undefined ? {} : { serviceTier }),
     };
   },
 };

@@ -3,8 +3,8 @@
 import { fault, type Report } from './report.ts';
 import type { Usage } from './usage.ts';
 
-/** Usage of nothing; adapters name the buckets that they fill. */
-export const NO_USAGE: Usage = {
+/** Counts of nothing. */
+export const NO_COUNTS: Usage = {
   uncachedInput: 0n,
   cacheRead: 0n,
   cacheWrite5m: 0n,
@@ -16,6 +16,11 @@ export const NO_USAGE: Usage = {
   webSearches: 0n,
   fileSearches: 0n,
 };
+
+const BOTH_SEARCHES = ['webSearches', 'fileSearches'] as const;
+
+/** Usage of nothing, as of a report that tells of no searches; adapters name the buckets that they fill, and what they do tell. */
+export const NO_USAGE: Usage = { ...NO_COUNTS, untoldSearches: BOTH_SEARCHES };
 
 /** Input as most providers report it: a total, and what of it was cached or audio. */
 export interface InputTotals {
@@ -68,7 +73,7 @@ export function splitOutput(report: Report, total: bigint, audio: bigint): Outpu
   return { output: without(total, audio), audioOutput: audio };
 }
 
-/** Usage of input and output and of nothing else. One literal: several laid over each other are copied field by field. */
+/** Usage of input and output, of a report that tells of no searches. One literal: several laid over each other are copied field by field. */
 export function usageOf(input: InputBuckets, { output, audioOutput }: OutputBuckets): Usage {
   const { uncachedInput, cacheRead, cacheWrite5m, cacheWrite1h, audioInput, audioCacheRead } = input;
   return {
@@ -82,6 +87,7 @@ export function usageOf(input: InputBuckets, { output, audioOutput }: OutputBuck
     audioOutput,
     webSearches: 0n,
     fileSearches: 0n,
+    untoldSearches: BOTH_SEARCHES,
   };
 }
 

@@ -1,15 +1,15 @@
 // LiteLLM: OpenAI's shape with Anthropic's cache counts added, reads and writes inside prompt_tokens, each in either of two places.
 // Source: litellm/types/utils.py; issues 11364 and 11789.
 import type { UsageAdapter } from './adapter.ts';
-import { searchesOf } from './anthropic-messages.ts';
+import { searchesPassedOn } from './anthropic-messages.ts';
 import { eitherCount, splitWrites } from './buckets.ts';
-import { chatUsage } from './openai-chat.ts';
+import { chatUsage, tierOf } from './openai-chat.ts';
 import { child, count } from './report.ts';
 
 /** LiteLLM. */
 export const litellm: UsageAdapter = {
   paths: [['usage']],
-  normalise: (report, context) => {
+  normalise: (report, context, around) => {
     const details = child(report, 'prompt_tokens_details');
     const split = child(details, 'cache_creation_token_details');
     const reads = count(report, 'cache_read_input_tokens');
@@ -28,6 +28,6 @@ export const litellm: UsageAdapter = {
       count(split, 'ephemeral_1h_input_tokens'),
       context.cacheTtl,
     );
-    return { ...chatUsage(report, 'either', { cacheRead, writes }), webSearches: searchesOf(report) };
+    return { ...chatUsage(report, 'either', { cacheRead, writes }), ...searchesPassedOn(report), ...tierOf(around) };
   },
 };

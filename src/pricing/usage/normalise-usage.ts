@@ -14,7 +14,7 @@ import { groqChat, openAiChat, openAiCompatible } from './openai-chat.ts';
 import { openAiResponses, xaiResponses } from './openai-responses.ts';
 import { openRouterChat } from './openrouter-chat.ts';
 import { type Faults, fault, field, isFields, type Report, reportOf } from './report.ts';
-import { inputTokensOf, outputTokensOf, type UsageContext, type UsageProblem, type UsageResult } from './usage.ts';
+import { sumProblem, type UsageContext, type UsageProblem, type UsageResult } from './usage.ts';
 import { xaiChat } from './xai-chat.ts';
 
 const ADAPTERS = {
@@ -59,34 +59,41 @@ export function usageKindOf(name: string): UsageKind | undefined {
 export function normaliseUsage(kind: UsageKind, raw: unknown, context: UsageContext = {}): UsageResult {
   const adapter: UsageAdapter = ADAPTERS[kind];
   const faults: Faults = { first: undefined };
-  const report = reportIn(adapter, raw, faults);
-  if (report === undefined) return { problem: faults.first ?? MISSING };
-  const usage = adapter.normalise(report, context);
+  const found = reportIn(adapter, raw, faults);
+  if (found === undefined) return { problem: faults.first ?? MISSING };
+  const usage = adapter.normalise(found.report, context, found.around);
   if (faults.first !== undefined) return { problem: faults.first };
-  // Every call has some input: zeros alone are what an aborted call leaves behind.
-  if (inputTokensOf(usage) + outputTokensOf(usage) === 0n) return { problem: MISSING };
+  const problem = sumProblem(usage);
+  if (problem !== undefined) return { problem };
   if (usage.serviceTier !== undefined || context.serviceTier === undefined) return { usage };
   return { usage: { ...usage, serviceTier: context.serviceTier } };
 }
 
 const MISSING: UsageProblem = { code: 'usage_missing', field: 'usage', text: 'is not there, or zeros alone' };
 
+/** A report, and what holds it. */
+interface Found {
+  readonly report: Report;
+  readonly around: Report | undefined;
+}
+
 /** The report that counts. */
-function reportIn(adapter: UsageAdapter, raw: unknown, faults: Faults): Report | undefined {
+function reportIn(adapter: UsageAdapter, raw: unknown, faults: Faults): Found | undefined {
   const whole = reportOf(raw, '', faults);
   if (whole === undefined) return undefined;
   const events = field(whole, 'events');
   if (events === undefined) {
     // A response that has a place for usage and nothing in it has none; it is not itself taken for one.
-    const hasPlace = adapter.paths.some(([first = '']) => Object.hasOwn(whole.fields, first));
-    return hasPlace ? reportOn(adapter.paths, whole.fields, faults) : whole;
+    const paths = adapter.paths.filter(([first = '']) => Object.hasOwn(whole.fields, first));
+    return paths.length === 0 ? { report: whole, around: undefined } : reportOn(paths, whole.fields, faults);
   }
   if (!Array.isArray(events)) {
     fault(faults, 'usage_incomplete', 'events', 'must be a list');
     return undefined;
   }
   if (adapter.mergeEvents !== undefined) {
-    return adapter.mergeEvents(events.filter(isFields).map((fields) => ({ fields, path: '', faults })));
+    const report = adapter.mergeEvents(events.filter(isFields).map((fields) => ({ fields, path: '', faults })));
+    return report && { report, around: undefined };
   }
   for (let index = events.length - 1; index >= 0; index -= 1) {
     const event: unknown = events[index];
@@ -97,7 +104,7 @@ function reportIn(adapter: UsageAdapter, raw: unknown, faults: Faults): Report |
 }
 
 /** The object on the first of the paths that leads to one. */
-function reportOn(paths: UsageAdapter['paths'], fields: Report['fields'], faults: Faults): Report | undefined {
+function reportOn(paths: UsageAdapter['paths'], fields: Report['fields'], faults: Faults): Found | undefined {
   for (const path of paths) {
     const found = reportAt(path, fields, faults);
     if (found !== undefined) return found;
@@ -110,11 +117,14 @@ function reportAt(
   path: readonly string[],
   fields: Readonly<Record<string, unknown>>,
   faults: Faults,
-): Report | undefined {
+): Found | undefined {
+  let around = fields;
   let value: unknown = fields;
   for (const name of path) {
     if (!isFields(value) || !Object.hasOwn(value, name)) return undefined;
+    around = value;
     value = value[name];
   }
-  return reportOf(value, '', faults);
+  const report = reportOf(value, '', faults);
+  return report && { report, around: { fields: around, path: '', faults } };
 }

@@ -2,7 +2,7 @@
 // put beside completion_tokens. Source: openai-node, resources/completions.ts.
 import type { UsageAdapter } from './adapter.ts';
 import { splitInput, splitOutput, usageOf } from './buckets.ts';
-import { child, count, countOrZero, need, type Report, require } from './report.ts';
+import { child, count, countOrZero, need, type Report, require, word } from './report.ts';
 import type { Usage } from './usage.ts';
 
 /**
@@ -62,13 +62,22 @@ function outputOf(
   return completion;
 }
 
+/** The tier that served, which a response says beside its usage, and each event of a stream too. Source: openai-node. */
+export function tierOf(around: Report | undefined): Pick<Usage, 'serviceTier'> {
+  const serviceTier = word(around, 'service_tier');
+  return serviceTier === undefined ? {} : { serviceTier };
+}
+
 /** OpenAI and Azure. */
-export const openAiChat: UsageAdapter = { paths: [['usage']], normalise: (report) => chatUsage(report, 'inside') };
+export const openAiChat: UsageAdapter = {
+  paths: [['usage']],
+  normalise: (report, _, around) => ({ ...chatUsage(report, 'inside'), ...tierOf(around) }),
+};
 
 /** Whatever says that it is like OpenAI. */
 export const openAiCompatible: UsageAdapter = {
   paths: [['usage']],
-  normalise: (report) => chatUsage(report, 'either'),
+  normalise: (report, _, around) => ({ ...chatUsage(report, 'either'), ...tierOf(around) }),
 };
 
 /** Groq: the last chunk of a stream has it under x_groq. Source: groq-typescript. */

@@ -44,6 +44,11 @@ export function child(report: Report | undefined, name: string): Report | undefi
   return reportOf(field(report, name), pathOf(report, name), report.faults);
 }
 
+/** Whether there is a list. */
+export function hasList(report: Report | undefined, name: string): report is Report {
+  return Array.isArray(field(report, name));
+}
+
 /** The objects of a list; none where there is no list. */
 export function children(report: Report, name: string): readonly Report[] {
   const list = field(report, name);

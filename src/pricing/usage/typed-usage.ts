@@ -1,10 +1,10 @@
 // Usage that a caller has already taken apart: checked like a report, since it is as untrusted as one.
 import { isWhole, WHOLE_MAX } from '../whole.ts';
-import { NO_USAGE } from './buckets.ts';
-import { inputTokensOf, outputTokensOf, type Usage, type UsageResult } from './usage.ts';
+import { NO_COUNTS } from './buckets.ts';
+import { sumProblem, type Usage, type UsageResult } from './usage.ts';
 
 /** The buckets that hold counts. */
-type CountName = Exclude<keyof Usage, 'serviceTier' | 'inferenceGeo' | 'reportedCost'>;
+type CountName = Exclude<keyof Usage, 'serviceTier' | 'inferenceGeo' | 'reportedCost' | 'untoldSearches'>;
 
 /** Counts by bucket, whole numbers from 0 to 2^53 - 1; absent is 0. Every token in one bucket only. */
 export type UsageCounts = { readonly [Name in CountName]?: number | bigint } & Pick<
@@ -12,11 +12,11 @@ export type UsageCounts = { readonly [Name in CountName]?: number | bigint } & P
   'serviceTier' | 'inferenceGeo'
 >;
 
-const COUNT_NAMES = Object.keys(NO_USAGE) as readonly CountName[];
+const COUNT_NAMES = Object.keys(NO_COUNTS) as readonly CountName[];
 
 /** Checks counts. No tokens at all are `usage_missing`, anything but a count `invalid_count`. */
 export function typedUsage(counts: UsageCounts): UsageResult {
-  const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...NO_USAGE };
+  const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...NO_COUNTS };
   for (const name of COUNT_NAMES) {
     const count = counts[name] ?? 0n;
     if (count === 0n) continue;
@@ -25,9 +25,8 @@ export function typedUsage(counts: UsageCounts): UsageResult {
     }
     usage[name] = BigInt(count);
   }
-  if (inputTokensOf(usage) + outputTokensOf(usage) === 0n) {
-    return { problem: { code: 'usage_missing', field: 'usage', text: 'has no tokens' } };
-  }
+  const problem = sumProblem(usage);
+  if (problem !== undefined) return { problem };
   if (counts.serviceTier !== undefined) usage.serviceTier = counts.serviceTier;
   if (counts.inferenceGeo !== undefined) usage.inferenceGeo = counts.inferenceGeo;
   return { usage };

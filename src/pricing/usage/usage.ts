@@ -1,5 +1,6 @@
 // What a call used, in buckets that no token is in twice, whatever the provider's way to count; and why a report is refused. The
 // one shape that costs are computed from.
+import { TOKENS_MAX } from '../whole.ts';
 
 /**
  * Counts of one call; every token is in exactly one bucket. Cost is the sum of bucket x rate, so a report that counts a token
@@ -26,6 +27,8 @@ export interface Usage {
   readonly webSearches: bigint;
   /** Searches of stored files that the provider ran and bills one by one. */
   readonly fileSearches: bigint;
+  /** Of the two, those that the report can't tell the number of, so that it is 0 here whatever ran. Absent: it tells both. */
+  readonly untoldSearches?: readonly SearchCount[];
   /** Service tier or speed that served the call, in the provider's words, where the report says so. */
   readonly serviceTier?: string;
   /** Where inference ran, in the provider's words, where the report says so. */
@@ -33,6 +36,9 @@ export interface Usage {
   /** What the provider says that the call cost, where it is to be preferred to a computed cost. */
   readonly reportedCost?: ReportedCost;
 }
+
+/** Counts of searches. */
+export type SearchCount = 'webSearches' | 'fileSearches';
 
 /** An exact amount of dollars: `scaled` / 10^`places` USD. */
 export interface ReportedCost {
@@ -46,7 +52,7 @@ export interface ReportedCost {
  *
  * - `usage_missing`: there is no report, or one of zeros alone, as after an aborted call.
  * - `usage_incomplete`: a count that the price depends on is not there.
- * - `invalid_count`: a count is not a whole number from 0 to 2^53 - 1, or a cost not a number from 0 on.
+ * - `invalid_count`: a count is not a whole number from 0 to 2^53 - 1, or the sum of several is not, or a cost not a number from 0 on.
  * - `inconsistent_usage`: counts contradict each other; none is clamped.
  * - `unknown_price`: a bucket that is above 0 has no rate, or the model no row. PRICE_UNKNOWN to callers.
  * - `unsupported_modality`: what was used is not billed by the buckets: images that come back, audio by the second.
@@ -97,4 +103,15 @@ export function inputTokensOf(usage: Usage): bigint {
 /** Tokens of output of every kind. */
 export function outputTokensOf(usage: Usage): bigint {
   return usage.audioOutput === 0n ? usage.output : usage.output + usage.audioOutput;
+}
+
+/** Why usage is refused, of which each count that was reported is whole: nothing at all, or sums past TOKENS_MAX. */
+export function sumProblem(usage: Usage): UsageProblem | undefined {
+  const input = inputTokensOf(usage);
+  const output = outputTokensOf(usage);
+  // Every call has some input: zeros alone are what an aborted call leaves behind.
+  if (input + output === 0n) return { code: 'usage_missing', field: 'usage', text: 'is not there, or zeros alone' };
+  const isWithin = (sum: bigint): boolean => sum <= TOKENS_MAX;
+  if ([input, output, usage.webSearches, usage.fileSearches].every(isWithin)) return undefined;
+  return { code: 'invalid_count', field: 'usage', text: `has counts that come to more than ${TOKENS_MAX}` };
 }

@@ -4,6 +4,8 @@ import { priceHash } from '../../../src/lane/price-records.ts';
 import type { ModelName } from '../../../src/pricing/model-call.ts';
 import { buildPriceBook } from '../../../src/pricing/price-book.ts';
 import { type HashedUnitRow, hashUnitRow } from '../../../src/pricing/unit-row.ts';
+import { countedReport, rawReport, type UsageReportResult } from '../../../src/pricing/usage/usage-report.ts';
+import { decodeEntries, encodeEntries } from '../../../src/store/entry-codec.ts';
 import { granted, KernelDriver, refused } from '../../support/kernel-driver.ts';
 import { callOf, testBook, testPricing, testRow, usageOf } from '../../support/test-prices.ts';
 
@@ -119,6 +121,20 @@ describe('an Extend by a model call', () => {
     expect(reservation.price).toMatchObject({ inputTokensMax: 2_000n });
     expect(reservation.price?.pins.rowHashes).toHaveLength(2);
     expect(driver.reservation(id).price).toEqual(reservation.price);
+  });
+
+  test('is refused where both together pass 2^53-1 tokens of input, also where it costs nothing', () => {
+    const media = [{ kind: 'image', inputTokensMax: Number.MAX_SAFE_INTEGER - 1_000 }] as const;
+    const huge = callOf('local/free', { media });
+    const { id, price } = granted(reserve(huge)).reservation;
+    expect(price?.inputTokensMax).toBe(2n ** 53n - 1n);
+    const refusal = refused(driver.run(driver.make.extend(id, 0, { call: callOf('local/free', { inputTokens: 1 }) })));
+    expect(refusal).toMatchObject({ reason: 'INVALID_FIELD', fields: [{ field: 'model_call' }] });
+    expect(driver.reservation(id).price).toEqual(price);
+    expect(
+      granted(driver.run(driver.make.extend(id, 0, { call: callOf('local/free', { inputTokens: 0 }) }))),
+    ).toBeDefined();
+    expect(decodeEntries(encodeEntries(driver.journal), () => undefined)).toHaveLength(driver.journal.length);
   });
 
   test('without a price changes nothing', () => {
@@ -266,6 +282,89 @@ describe('a settlement by usage', () => {
     expect(driver.reservation(id).figures).toMatchObject({ state: 'ACTIVE', heldMicros: 3_500n });
     const { reservation } = granted(driver.run(driver.make.settle(id, undefined)));
     expect(reservation.figures).toMatchObject({ settledMicros: 3_500n, estimated: true });
+  });
+
+  describe('with searches that are billed one by one', () => {
+    const searching = testRow(
+      'openai/gpt-4o-search',
+      { input: 2_500_000n, output: 10_000_000n },
+      { fees: { webSearch: 10_000n } },
+    );
+    const web = [{ kind: 'web_search', usesMax: 5, inputTokensMax: 0 }] as const;
+    const call = callOf('openai/gpt-4o-search', { inputTokens: 500, outputTokensMax: 100, serverTools: web });
+    const settle = (id: string, result: UsageReportResult) => {
+      if (result.report === undefined) throw new Error(result.problem.text);
+      return driver.run(driver.make.settle(id, undefined, { usage: { kind: 'usage', report: result.report } }));
+    };
+    const counts = { input_tokens: 500, output_tokens: 100 };
+    const searches = (count: number) => Array.from({ length: count }, () => ({ type: 'web_search_call' }));
+    const reserved = () => granted(reserve(call)).reservation;
+
+    beforeEach(() => {
+      driver.pricing = testPricing(() => testBook([searching]));
+    });
+
+    test('charges those that a whole response lists', () => {
+      const { id, figures, price } = reserved();
+      expect(figures.heldMicros).toBe(52_250n);
+      expect(price?.pins.searches).toEqual(['web_search']);
+      const whole = rawReport('openai_responses', { output: searches(5), usage: counts }, undefined, {});
+      const { reservation } = granted(settle(id, whole));
+      expect(reservation.figures).toMatchObject({ settledMicros: 52_250n, overrunMicros: 0n });
+      expect(reservation.priced?.buckets.webSearches).toBe(5n);
+    });
+
+    test('refuses a report that does not tell, keeps the hold, and takes counts', () => {
+      const { id } = reserved();
+      expect(refused(settle(id, rawReport('openai_responses', counts, undefined, {})))).toMatchObject({
+        reason: 'USAGE_INVALID',
+        fields: [{ field: 'usage.counts.web_searches' }],
+        unpriced: { why: 'usage_incomplete' },
+      });
+      expect(driver.reservation(id).figures).toMatchObject({ state: 'ACTIVE', heldMicros: 52_250n });
+      const counted = countedReport({ uncachedInput: 500, output: 100, webSearches: 3 }, undefined);
+      expect(granted(settle(id, counted)).reservation.figures.settledMicros).toBe(32_250n);
+    });
+
+    test('refuses it also where only a call that the reservation was extended by may search', () => {
+      const { id } = granted(reserve(callOf('openai/gpt-4o-search'))).reservation;
+      expect(driver.reservation(id).price?.pins.searches).toBeUndefined();
+      granted(driver.run(driver.make.extend(id, 0, { call })));
+      expect(refused(settle(id, rawReport('openai_responses', counts, undefined, {}))).reason).toBe('USAGE_INVALID');
+    });
+
+    test.each([
+      ['it may run none', { serverTools: [{ ...web[0], usesMax: 0 }] }, searching],
+      [
+        'they cost nothing',
+        { serverTools: web },
+        testRow('openai/gpt-4o-search', searching.rates, { fees: { webSearch: 0n } }),
+      ],
+    ] as const)('takes it where %s', (_, more, row) => {
+      driver.pricing = testPricing(() => testBook([row]));
+      const { id } = granted(reserve(callOf('openai/gpt-4o-search', { inputTokens: 500, ...more }))).reservation;
+      const { reservation } = granted(settle(id, rawReport('openai_responses', counts, undefined, {})));
+      expect(reservation.figures.settledMicros).toBe(2_250n);
+    });
+  });
+
+  test.each([
+    ['priority', 7_000n],
+    ['flex', 1_750n],
+    ['default', 3_500n],
+    ['scale', 3_500n],
+    ['auto', 7_000n],
+  ])('that a whole response says was served as %s is charged so, whatever was asked for', (serviceTier, micros) => {
+    const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
+    const { report } = rawReport('openai_chat', { usage, service_tier: serviceTier }, undefined, {});
+    if (report === undefined) throw new Error('no report');
+    for (const call of [callOf('openai/gpt-4o'), callOf('openai/gpt-4o', { serviceTier: 'flex' })]) {
+      const { id } = granted(reserve(call)).reservation;
+      const { figures } = granted(
+        driver.run(driver.make.settle(id, undefined, { usage: { kind: 'usage', report } })),
+      ).reservation;
+      expect(figures.settledMicros + figures.overrunMicros).toBe(micros);
+    }
   });
 
   test('by a model that was not reserved for is refused', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fillMs, levelAt, type RateDef, type RateInput, unitsAt } from '../../../src/kernel/rate.ts';
+import { decodeEntries, encodeEntries } from '../../../src/store/entry-codec.ts';
 import { budgetOf, KernelDriver, refused } from '../../support/kernel-driver.ts';
 import { DAY_MS, MINUTE_MS } from '../../support/windows.ts';
 
@@ -36,6 +37,16 @@ describe('a rate', () => {
     driver.advance(1);
     driver.hold('t', 1);
     expect(refused(reserve(driver)).retryAfterMs).toBe(30_000);
+  });
+
+  it('that takes longer to fill than a number tells is refused with the longest wait, and its refusal can be read again', () => {
+    const most = 1_000_000_000_000;
+    const driver = withRates({ kind: 'tokens', count: 1, perMs: DAY_MS, burst: most });
+    driver.run(driver.make.reserve('t', 1, { tokens: most }));
+    const refusal = refused(reserve(driver, { tokens: most }));
+    expect(refusal).toMatchObject({ reason: 'RATE_LIMITED', retryAfterMs: Number.MAX_SAFE_INTEGER });
+    expect(driver.journal.at(-1)).toMatchObject({ type: 'Refused', refusal });
+    expect(decodeEntries(encodeEntries(driver.journal), () => undefined)).toEqual(driver.journal);
   });
 
   it('never holds more than its burst', () => {

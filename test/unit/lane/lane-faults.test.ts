@@ -3,11 +3,14 @@
 import { describe, expect, it } from 'vitest';
 import type { Command } from '../../../src/kernel/command.ts';
 import { InvariantError } from '../../../src/kernel/invariant.ts';
+import type { Pricing } from '../../../src/kernel/price.ts';
+import type { ModelCall } from '../../../src/pricing/model-call.ts';
 import { type AppendResult, CorruptJournalError, type Loaded, type TreeAppend } from '../../../src/store/port.ts';
 import { Commands } from '../../support/commands.ts';
 import { granted, refused } from '../../support/kernel-driver.ts';
 import { held, LaneWorld } from '../../support/lane-world.ts';
 import { settle } from '../../support/manual-time.ts';
+import { callOf, testPricing } from '../../support/test-prices.ts';
 
 const on = (treeId: string, command: Command): Command => ({ ...command, treeId: treeId as never });
 
@@ -48,6 +51,28 @@ describe('a poisoned command', () => {
     expect(await world.lane.submit(on('u', world.make.getBudget('u')))).toMatchObject({
       lifetime: { heldMicros: 30n },
     });
+  });
+
+  it('whose entry could not be read again is not written, fails alone, and leaves its tree as it was', async () => {
+    const sound = testPricing();
+    // As if nothing bounded what a call declares.
+    const pricing: Pricing = {
+      ...sound,
+      price: (call, ...more) => {
+        const priced = sound.price(call, ...more);
+        if (priced.kind !== 'price' || (call.call as ModelCall).inputTokens !== 13) return priced;
+        return { ...priced, record: { ...priced.record, inputTokensMax: 9n * 10n ** 18n + 9n * 10n ** 18n } };
+      },
+    };
+    const world = await new LaneWorld({ pricing }).open();
+    const reserve = (inputTokens: number) =>
+      world.lane.submit(world.make.reserve('t', 0, { call: callOf('local/free', { inputTokens }) }));
+    const [before, bad, after] = await Promise.allSettled([reserve(1), reserve(13), reserve(2)]);
+    expect(bad).toMatchObject({ status: 'rejected', reason: expect.any(InvariantError) });
+    for (const each of [before, after])
+      expect(each).toMatchObject({ status: 'fulfilled', value: { kind: 'reservation' } });
+    world.lane.reset();
+    expect((await reserve(3)).kind).toBe('reservation');
   });
 
   it('that breaks an invariant fails alone and takes back only its own', async () => {

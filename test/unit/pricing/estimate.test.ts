@@ -51,6 +51,34 @@ describe('an estimate', () => {
     expect(estimate([{}], { hasTools: true }).price?.inputTokensMax).toBe(1_000_000n);
   });
 
+  const MOST = Number.MAX_SAFE_INTEGER;
+  const free = { mark: 'free', rates: { input: 0n, output: 0n } } as const;
+
+  it.each<[string, Partial<ModelCall>]>([
+    [
+      'media',
+      { inputTokens: 0, media: Array.from({ length: 1_000 }, () => ({ kind: 'image', inputTokensMax: MOST })) },
+    ],
+    ['bytes and their framing', { inputTokens: undefined, requestBytes: MOST } as unknown as Partial<ModelCall>],
+    ['audio', { inputTokens: 1, media: [{ kind: 'audio', inputTokensMax: MOST }] }],
+    ['server tools', { inputTokens: MOST, serverTools: [{ kind: 'other', usesMax: 1, inputTokensMax: 1 }] }],
+    ['choices', { outputTokensMax: MOST, choices: 2 }],
+    ['searches', { serverTools: [MOST, 1].map((usesMax) => ({ kind: 'web_search', usesMax, inputTokensMax: 0 })) }],
+  ])('is not given where sums of counts pass 2^53-1, free or not: %s', (_, call) => {
+    for (const row of [{}, free]) {
+      expect(estimate([row], call).problems).toEqual([{ field: 'call', text: expect.stringContaining(String(MOST)) }]);
+    }
+  });
+
+  it('counts sums of 2^53-1', () => {
+    const call = {
+      inputTokens: MOST - 1,
+      media: [{ kind: 'image', inputTokensMax: 1 }],
+      outputTokensMax: MOST,
+    } as const;
+    expect(estimate([free], call).price).toMatchObject({ maxMicros: 0n, inputTokensMax: BigInt(MOST) });
+  });
+
   it('pays for a default of output and says that it does', () => {
     const { outputTokensMax: _, ...open } = vouched;
     const book = priceBook({ rows: [priceRow()] });
@@ -69,14 +97,21 @@ describe('an estimate', () => {
 
   it.each<[string, PriceRow['rates'], Partial<ModelCall>, bigint]>([
     ['a read rate above input', { input: 10_000n, cacheRead: 30_000n, output: 0n }, {}, 30_000n],
-    ['a write rate', { input: 10_000n, cacheWrite5m: 12_500n, output: 0n }, {}, 12_500n],
+    [
+      'writes that the provider may keep as long as it likes',
+      { input: 10_000n, cacheWrite5m: 12_500n, output: 0n },
+      {},
+      20_000n,
+    ],
+    ['the same with a rate for an hour', { input: 10_000n, cacheWrite1h: 25_000n, output: 0n }, {}, 25_000n],
+    ['no life where writes are not billed', { input: 10_000n, output: 0n }, {}, 10_000n],
     [
       'a write rate for five minutes',
       { input: 10_000n, cacheWrite5m: 12_500n, output: 0n },
       { cacheTtl: '5m' },
       12_500n,
     ],
-    ['a write rate below input', { input: 10_000n, cacheWrite5m: 800n, output: 0n }, {}, 10_800n],
+    ['a write rate below input', { input: 10_000n, cacheWrite5m: 800n, output: 0n }, { cacheTtl: '5m' }, 10_800n],
     ['an hour', { input: 10_000n, cacheWrite5m: 12_500n, output: 0n }, { cacheTtl: '1h' }, 20_000n],
     ['an hour with its rate', { input: 10_000n, cacheWrite1h: 25_000n, output: 0n }, { cacheTtl: '1h' }, 25_000n],
     ['an hour with a rate too low', { input: 10_000n, cacheWrite1h: 15_000n, output: 0n }, { cacheTtl: '1h' }, 20_000n],

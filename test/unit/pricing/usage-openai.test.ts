@@ -89,6 +89,63 @@ describe('OpenAI', () => {
       'inconsistent_usage output_tokens',
     ],
   ]);
+  const counts = { input_tokens: 10, output_tokens: 5 };
+  const response = (list: unknown, more: object = {}) => ({ id: 'r', output: list, usage: counts, ...more });
+  const search = (action?: object) => ({ type: 'web_search_call', status: 'completed', action });
+  const items = [
+    { type: 'reasoning' },
+    ...Array.from({ length: 5 }, () => search({ type: 'search', query: 'q' })),
+    search({ type: 'open_page', url: 'u' }),
+    search({ type: 'find_in_page', url: 'u' }),
+    search(),
+    { type: 'file_search_call', queries: ['a', 'b'] },
+    { type: 'message', content: [] },
+  ];
+  for (const kind of ['openai_responses', 'azure_openai_responses'] as const) {
+    play(kind, [
+      ['searches of a whole response', response(items), 'in 10 out 5 web 6 file 1'],
+      [
+        'of a stream, in its last response alone',
+        { events: [{ type: 'response.output_item.done', item: search() }, { response: response(items) }] },
+        'in 10 out 5 web 6 file 1',
+      ],
+      ['no output', response([]), 'in 10 out 5'],
+      ['a container', response([{ type: 'code_interpreter_call' }]), 'unsupported_modality output[0].type'],
+      ['images of another model', response([{ type: 'image_generation_call' }]), 'unsupported_modality output[0].type'],
+      ['output that is no list of objects', response([1]), 'usage_incomplete output[0]'],
+      ['the tier that served', response([], { service_tier: 'priority' }), 'in 10 out 5 priority'],
+      [
+        'the tier that served in the end, not the one that was asked for first',
+        { events: [{ response: { service_tier: 'auto' } }, { response: response([], { service_tier: 'default' }) }] },
+        'in 10 out 5 default',
+      ],
+      [
+        'a tier that the caller says differently',
+        response([], { service_tier: 'flex' }),
+        'in 10 out 5 flex',
+        { serviceTier: 'priority' },
+      ],
+      ['a tier where the response says none', response([]), 'in 10 out 5 priority', { serviceTier: 'priority' }],
+      ['no tier', response([], { service_tier: null }), 'in 10 out 5'],
+      ['a tier that is no word', response([], { service_tier: 1 }), 'usage_incomplete service_tier'],
+    ]);
+  }
+  const chunk = (more: object) => ({ object: 'chat.completion.chunk', choices: [], ...more });
+  for (const kind of ['openai_chat', 'azure_openai_chat', 'openai_compatible', 'openrouter_chat', 'litellm'] as const) {
+    play(kind, [
+      ['the tier of a whole response', { usage: chat(), service_tier: 'flex' }, 'in 100 out 20 flex'],
+      [
+        'the tier of a stream',
+        {
+          events: [
+            chunk({ service_tier: 'priority', usage: null }),
+            chunk({ service_tier: 'priority', usage: chat() }),
+          ],
+        },
+        'in 100 out 20 priority',
+      ],
+    ]);
+  }
   const agents = { inputTokens: 10, outputTokens: 5 };
   play('openai_agents_js', [
     [
@@ -144,7 +201,31 @@ describe('those like OpenAI', () => {
     ],
     ['sources', chat({ num_sources_used: 1 }), 'unsupported_modality num_sources_used'],
   ]);
+  const runs = (details: object, count = 3) => ({
+    input_tokens: 10,
+    output_tokens: 5,
+    num_sources_used: 0,
+    num_server_side_tools_used: count,
+    server_side_tool_usage_details: { web_search_calls: 0, x_search_calls: 0, mcp_calls: 0, ...details },
+  });
   play('xai_responses', [
+    [
+      'searches',
+      runs({ web_search_calls: 2, file_search_calls: 1, document_search_calls: 1 }),
+      'in 10 out 5 web 2 file 2',
+    ],
+    ['calls of foreign tools', runs({ mcp_calls: 3 }), 'in 10 out 5'],
+    [
+      'searches of its own network',
+      runs({ x_search_calls: 3 }),
+      'unsupported_modality server_side_tool_usage_details.x_search_calls',
+    ],
+    [
+      'runs of nobody knows what',
+      { input_tokens: 10, output_tokens: 5, num_server_side_tools_used: 1 },
+      'unsupported_modality num_server_side_tools_used',
+    ],
+    ['the tier that served', { usage: runs({}, 0), service_tier: 'default' }, 'in 10 out 5 default'],
     ['sources', { input_tokens: 1, output_tokens: 1, num_sources_used: 2 }, 'unsupported_modality num_sources_used'],
   ]);
   play('openrouter_chat', [

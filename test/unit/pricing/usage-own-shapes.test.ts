@@ -179,6 +179,19 @@ describe('Bedrock and Cohere', () => {
       }),
       'in 10 w5 2 w1h 4 out 5',
     ],
+    [
+      'writes that come to more than a count holds',
+      converse({
+        cacheDetails: Array.from({ length: 1_900 }, () => ({ ttl: '1h', inputTokens: Number.MAX_SAFE_INTEGER })),
+      }),
+      'invalid_count usage',
+    ],
+    ['the tier that served', { usage: converse({}), serviceTier: { type: 'priority' } }, 'in 10 out 5 priority'],
+    [
+      'the tier of a stream',
+      { events: [{ metadata: { usage: converse({}), serviceTier: { type: 'flex' } } }] },
+      'in 10 out 5 flex',
+    ],
     ['a life that is new', converse({ cacheDetails: [{ ttl: '24h', inputTokens: 4 }] }), 'in 10 w1h 4 out 5'],
     [
       'a split that is not the total',

@@ -12,6 +12,42 @@ import { arbitraryEntry, under } from '../../support/arbitrary-entries.ts';
 
 const erased = () => undefined;
 
+const anyBigint = fc.oneof(
+  fc.constantFrom(2n ** 53n, 2n ** 63n - 1n, 2n ** 63n, -(2n ** 63n), -(2n ** 63n) - 1n, 10n ** 19n - 1n, 10n ** 19n),
+  fc.bigInt(-(2n ** 110n), 2n ** 110n),
+  fc.bigInt(-(2n ** 64n), 2n ** 64n),
+);
+const anyNumber = fc.oneof(
+  fc.constantFrom(2, -1, 2 ** 53 - 1, 2 ** 53, 8.64e19, 1e21, -1e21, 0.5, Number.NaN, Number.POSITIVE_INFINITY),
+  fc.maxSafeInteger().map((value) => value + 0),
+  fc.double({ noDefaultInfinity: true }).filter((value) => !Object.is(value, -0)),
+);
+
+// What is in a call only pricing knows: it is carried, and not read.
+const isCarried = (name: string): boolean => name === 'call';
+
+/** The numbers of an entry, whole or bigint, in a fixed order. */
+function numbersIn(value: unknown): (number | bigint)[] {
+  if (typeof value === 'number' || typeof value === 'bigint') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, each]) => (isCarried(name) ? [] : numbersIn(each)));
+}
+
+/** The same entry with another number in the place of the one at `at`. Nothing of it is shared: texts are kept by identity. */
+function withNumber<T>(entry: T, at: number, by: { readonly bigint: bigint; readonly number: number }): T {
+  let left = at;
+  const copy = (value: unknown): unknown => {
+    if (typeof value === 'number' || typeof value === 'bigint') {
+      left -= 1;
+      return left === -1 ? (typeof value === 'bigint' ? by.bigint : by.number) : value;
+    }
+    if (typeof value !== 'object' || value === null) return value;
+    if (Array.isArray(value)) return value.map(copy);
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, isCarried(name) ? each : copy(each)]));
+  };
+  return copy(entry) as T;
+}
+
 describe('entries', () => {
   it('come back as they were, personal fields from the side table', () => {
     fc.assert(
@@ -130,6 +166,49 @@ describe('entries', () => {
   });
 });
 
+describe('what is written', () => {
+  it('can be read, whatever number is put in the place of another: else it is not written', () => {
+    let written = 0;
+    let refused = 0;
+    fc.assert(
+      fc.property(arbitraryEntry, fc.nat(), anyBigint, anyNumber, (drawn, pick, bigint, number) => {
+        const count = numbersIn(drawn).length;
+        const entry = withNumber(drawn, pick % Math.max(1, count), { bigint, number });
+        const personal =
+          drawn.personal?.salt === undefined ? undefined : { ...drawn.personal, salt: drawn.personal.salt };
+        let text: string;
+        try {
+          text = encodeEntries([entry]);
+        } catch (error) {
+          expect(error).toBeInstanceOf(InvariantError);
+          refused += 1;
+          return;
+        }
+        written += 1;
+        expect(decodeEntries(text, () => personal)).toStrictEqual([entry]);
+      }),
+      { numRuns: 1_000 },
+    );
+    expect(written).toBeGreaterThan(200);
+    expect(refused).toBeGreaterThan(200);
+  });
+
+  it('is refused where a sum of tokens is past int64', () => {
+    const drawn = fc
+      .sample(arbitraryEntry, { numRuns: 300, seed: 1 })
+      .find((entry) => entry.type === 'Granted' && entry.reservation.price !== undefined) as Granted;
+    const { reservation } = drawn;
+    const priced = (inputTokensMax: bigint): Granted => {
+      const price = { ...(reservation.price as NonNullable<typeof reservation.price>), inputTokensMax };
+      return { ...drawn, reservation: { ...reservation, price } };
+    };
+    expect(() => encodeEntries([priced(2n ** 63n - 1n)])).not.toThrow();
+    for (const tokens of [2n ** 63n, 9_999_999_999_999_999_999n, 10n ** 19n, -(2n ** 63n) - 1n]) {
+      expect(() => encodeEntries([priced(tokens)])).toThrow(InvariantError);
+    }
+  });
+});
+
 describe('amounts', () => {
   it('are exact at any size', () => {
     fc.assert(
@@ -145,6 +224,10 @@ describe('amounts', () => {
 });
 
 describe('levels of rates', () => {
+  it.each([[-1n], [10n ** 32n]])('that cannot be read are not written: %d', (level) => {
+    expect(() => levelText(level)).toThrow(InvariantError);
+  });
+
   it('are exact at any size that a burst and a duration can make', () => {
     fc.assert(
       fc.property(fc.bigInt(0n, 2n ** 106n), (level) => {

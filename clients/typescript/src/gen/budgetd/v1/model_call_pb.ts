@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file budgetd/v1/model_call.proto.
  */
 export const file_budgetd_v1_model_call: GenFile = /*@__PURE__*/
-  fileDesc("ChtidWRnZXRkL3YxL21vZGVsX2NhbGwucHJvdG8SCmJ1ZGdldGQudjEiLAoJTW9kZWxOYW1lEhAKCHByb3ZpZGVyGAEgASgJEg0KBW1vZGVsGAIgASgJImAKBU1lZGlhEiMKBGtpbmQYASABKA4yFS5idWRnZXRkLnYxLk1lZGlhS2luZBIdChBtYXhfaW5wdXRfdG9rZW5zGAIgASgDSACIAQFCEwoRX21heF9pbnB1dF90b2tlbnMijgEKClNlcnZlclRvb2wSKAoEa2luZBgBIAEoDjIaLmJ1ZGdldGQudjEuU2VydmVyVG9vbEtpbmQSFQoIbWF4X3VzZXMYAiABKANIAIgBARIdChBtYXhfaW5wdXRfdG9rZW5zGAMgASgDSAGIAQFCCwoJX21heF91c2VzQhMKEV9tYXhfaW5wdXRfdG9rZW5zIoADCglNb2RlbENhbGwSKQoKY2FuZGlkYXRlcxgBIAMoCzIVLmJ1ZGdldGQudjEuTW9kZWxOYW1lEhcKDXJlcXVlc3RfYnl0ZXMYAiABKANIABIWCgxpbnB1dF90b2tlbnMYAyABKANIABIgCgVtZWRpYRgEIAMoCzIRLmJ1ZGdldGQudjEuTWVkaWESLAoMc2VydmVyX3Rvb2xzGAUgAygLMhYuYnVkZ2V0ZC52MS5TZXJ2ZXJUb29sEhEKCWhhc190b29scxgGIAEoCBIeChFtYXhfb3V0cHV0X3Rva2VucxgHIAEoA0gBiAEBEhQKB2Nob2ljZXMYCCABKAVIAogBARIUCgxhdWRpb19vdXRwdXQYCSABKAgSEQoJY2FjaGVfdHRsGAogASgJEhQKDHNlcnZpY2VfdGllchgLIAEoCRIVCg1pbmZlcmVuY2VfZ2VvGAwgASgJQgYKBHNpemVCFAoSX21heF9vdXRwdXRfdG9rZW5zQgoKCF9jaG9pY2VzIrgBCgVVc2FnZRIjCgNyYXcYASABKAsyFC5idWRnZXRkLnYxLlJhd1VzYWdlSAASKQoGY291bnRzGAIgASgLMhcuYnVkZ2V0ZC52MS5Vc2FnZUNvdW50c0gAEiUKBnNlcnZlZBgDIAEoCzIVLmJ1ZGdldGQudjEuTW9kZWxOYW1lEhQKDHNlcnZpY2VfdGllchgEIAEoCRIYChBsaWJyYXJ5X3Byb3ZpZGVyGAUgASgJQggKBnJlcG9ydCImCghSYXdVc2FnZRIMCgRraW5kGAEgASgJEgwKBGpzb24YAiABKAkiggIKC1VzYWdlQ291bnRzEhYKDnVuY2FjaGVkX2lucHV0GAEgASgDEhIKCmNhY2hlX3JlYWQYAiABKAMSFgoOY2FjaGVfd3JpdGVfNW0YAyABKAMSFgoOY2FjaGVfd3JpdGVfMWgYBCABKAMSEwoLYXVkaW9faW5wdXQYBSABKAMSGAoQYXVkaW9fY2FjaGVfcmVhZBgGIAEoAxIOCgZvdXRwdXQYByABKAMSFAoMYXVkaW9fb3V0cHV0GAggASgDEhQKDHdlYl9zZWFyY2hlcxgJIAEoAxIVCg1maWxlX3NlYXJjaGVzGAogASgDEhUKDWluZmVyZW5jZV9nZW8YCyABKAkioAEKCVByaWNlUGlucxISCgpyb3dfaGFzaGVzGAEgAygJEigKB2FsaWFzZXMYAiADKAsyFy5idWRnZXRkLnYxLlBpbm5lZEFsaWFzEhUKDXVuaXRfcm93X2hhc2gYAyABKAkSFAoMc2VydmljZV90aWVyGAQgASgJEhUKDWluZmVyZW5jZV9nZW8YBSABKAkSEQoJY2FjaGVfdHRsGAYgASgJIlkKC1Bpbm5lZEFsaWFzEiMKBG5hbWUYASABKAsyFS5idWRnZXRkLnYxLk1vZGVsTmFtZRIlCgZ0YXJnZXQYAiABKAsyFS5idWRnZXRkLnYxLk1vZGVsTmFtZSKRAQoJQ2FsbFByaWNlEiMKBHBpbnMYASABKAsyFS5idWRnZXRkLnYxLlByaWNlUGlucxIYChBtYXhfaW5wdXRfdG9rZW5zGAIgASgDEhkKEW1heF9vdXRwdXRfdG9rZW5zGAMgASgDEhkKEW91dHB1dF9pc19kZWZhdWx0GAQgASgIEg8KB2Nob2ljZXMYBSABKAUipwEKC1ByaWNlZFVzYWdlEiUKBnNlcnZlZBgBIAEoCzIVLmJ1ZGdldGQudjEuTW9kZWxOYW1lEhAKCHJvd19oYXNoGAIgASgJEiYKBnNvdXJjZRgDIAEoDjIWLmJ1ZGdldGQudjEuQ29zdFNvdXJjZRIOCgZtaWNyb3MYBCABKAMSJwoGY291bnRzGAUgASgLMhcuYnVkZ2V0ZC52MS5Vc2FnZUNvdW50cyqcAQoJTWVkaWFLaW5kEhoKFk1FRElBX0tJTkRfVU5TUEVDSUZJRUQQABIUChBNRURJQV9LSU5EX0lNQUdFEAESFAoQTUVESUFfS0lORF9BVURJTxACEhQKEE1FRElBX0tJTkRfVklERU8QAxIXChNNRURJQV9LSU5EX0RPQ1VNRU5UEAQSGAoUTUVESUFfS0lORF9SRUZFUkVOQ0UQBSqRAQoOU2VydmVyVG9vbEtpbmQSIAocU0VSVkVSX1RPT0xfS0lORF9VTlNQRUNJRklFRBAAEh8KG1NFUlZFUl9UT09MX0tJTkRfV0VCX1NFQVJDSBABEiAKHFNFUlZFUl9UT09MX0tJTkRfRklMRV9TRUFSQ0gQAhIaChZTRVJWRVJfVE9PTF9LSU5EX09USEVSEAMqWAoKQ29zdFNvdXJjZRIbChdDT1NUX1NPVVJDRV9VTlNQRUNJRklFRBAAEhMKD0NPU1RfU09VUkNFX1JPVxABEhgKFENPU1RfU09VUkNFX1JFUE9SVEVEEAJiBnByb3RvMw");
+  fileDesc("ChtidWRnZXRkL3YxL21vZGVsX2NhbGwucHJvdG8SCmJ1ZGdldGQudjEiLAoJTW9kZWxOYW1lEhAKCHByb3ZpZGVyGAEgASgJEg0KBW1vZGVsGAIgASgJImAKBU1lZGlhEiMKBGtpbmQYASABKA4yFS5idWRnZXRkLnYxLk1lZGlhS2luZBIdChBtYXhfaW5wdXRfdG9rZW5zGAIgASgDSACIAQFCEwoRX21heF9pbnB1dF90b2tlbnMijgEKClNlcnZlclRvb2wSKAoEa2luZBgBIAEoDjIaLmJ1ZGdldGQudjEuU2VydmVyVG9vbEtpbmQSFQoIbWF4X3VzZXMYAiABKANIAIgBARIdChBtYXhfaW5wdXRfdG9rZW5zGAMgASgDSAGIAQFCCwoJX21heF91c2VzQhMKEV9tYXhfaW5wdXRfdG9rZW5zIoADCglNb2RlbENhbGwSKQoKY2FuZGlkYXRlcxgBIAMoCzIVLmJ1ZGdldGQudjEuTW9kZWxOYW1lEhcKDXJlcXVlc3RfYnl0ZXMYAiABKANIABIWCgxpbnB1dF90b2tlbnMYAyABKANIABIgCgVtZWRpYRgEIAMoCzIRLmJ1ZGdldGQudjEuTWVkaWESLAoMc2VydmVyX3Rvb2xzGAUgAygLMhYuYnVkZ2V0ZC52MS5TZXJ2ZXJUb29sEhEKCWhhc190b29scxgGIAEoCBIeChFtYXhfb3V0cHV0X3Rva2VucxgHIAEoA0gBiAEBEhQKB2Nob2ljZXMYCCABKAVIAogBARIUCgxhdWRpb19vdXRwdXQYCSABKAgSEQoJY2FjaGVfdHRsGAogASgJEhQKDHNlcnZpY2VfdGllchgLIAEoCRIVCg1pbmZlcmVuY2VfZ2VvGAwgASgJQgYKBHNpemVCFAoSX21heF9vdXRwdXRfdG9rZW5zQgoKCF9jaG9pY2VzIrgBCgVVc2FnZRIjCgNyYXcYASABKAsyFC5idWRnZXRkLnYxLlJhd1VzYWdlSAASKQoGY291bnRzGAIgASgLMhcuYnVkZ2V0ZC52MS5Vc2FnZUNvdW50c0gAEiUKBnNlcnZlZBgDIAEoCzIVLmJ1ZGdldGQudjEuTW9kZWxOYW1lEhQKDHNlcnZpY2VfdGllchgEIAEoCRIYChBsaWJyYXJ5X3Byb3ZpZGVyGAUgASgJQggKBnJlcG9ydCImCghSYXdVc2FnZRIMCgRraW5kGAEgASgJEgwKBGpzb24YAiABKAkiggIKC1VzYWdlQ291bnRzEhYKDnVuY2FjaGVkX2lucHV0GAEgASgDEhIKCmNhY2hlX3JlYWQYAiABKAMSFgoOY2FjaGVfd3JpdGVfNW0YAyABKAMSFgoOY2FjaGVfd3JpdGVfMWgYBCABKAMSEwoLYXVkaW9faW5wdXQYBSABKAMSGAoQYXVkaW9fY2FjaGVfcmVhZBgGIAEoAxIOCgZvdXRwdXQYByABKAMSFAoMYXVkaW9fb3V0cHV0GAggASgDEhQKDHdlYl9zZWFyY2hlcxgJIAEoAxIVCg1maWxlX3NlYXJjaGVzGAogASgDEhUKDWluZmVyZW5jZV9nZW8YCyABKAkizgEKCVByaWNlUGlucxISCgpyb3dfaGFzaGVzGAEgAygJEigKB2FsaWFzZXMYAiADKAsyFy5idWRnZXRkLnYxLlBpbm5lZEFsaWFzEhUKDXVuaXRfcm93X2hhc2gYAyABKAkSFAoMc2VydmljZV90aWVyGAQgASgJEhUKDWluZmVyZW5jZV9nZW8YBSABKAkSEQoJY2FjaGVfdHRsGAYgASgJEiwKCHNlYXJjaGVzGAcgAygOMhouYnVkZ2V0ZC52MS5TZXJ2ZXJUb29sS2luZCJZCgtQaW5uZWRBbGlhcxIjCgRuYW1lGAEgASgLMhUuYnVkZ2V0ZC52MS5Nb2RlbE5hbWUSJQoGdGFyZ2V0GAIgASgLMhUuYnVkZ2V0ZC52MS5Nb2RlbE5hbWUikQEKCUNhbGxQcmljZRIjCgRwaW5zGAEgASgLMhUuYnVkZ2V0ZC52MS5QcmljZVBpbnMSGAoQbWF4X2lucHV0X3Rva2VucxgCIAEoAxIZChFtYXhfb3V0cHV0X3Rva2VucxgDIAEoAxIZChFvdXRwdXRfaXNfZGVmYXVsdBgEIAEoCBIPCgdjaG9pY2VzGAUgASgFIqcBCgtQcmljZWRVc2FnZRIlCgZzZXJ2ZWQYASABKAsyFS5idWRnZXRkLnYxLk1vZGVsTmFtZRIQCghyb3dfaGFzaBgCIAEoCRImCgZzb3VyY2UYAyABKA4yFi5idWRnZXRkLnYxLkNvc3RTb3VyY2USDgoGbWljcm9zGAQgASgDEicKBmNvdW50cxgFIAEoCzIXLmJ1ZGdldGQudjEuVXNhZ2VDb3VudHMqnAEKCU1lZGlhS2luZBIaChZNRURJQV9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQTUVESUFfS0lORF9JTUFHRRABEhQKEE1FRElBX0tJTkRfQVVESU8QAhIUChBNRURJQV9LSU5EX1ZJREVPEAMSFwoTTUVESUFfS0lORF9ET0NVTUVOVBAEEhgKFE1FRElBX0tJTkRfUkVGRVJFTkNFEAUqkQEKDlNlcnZlclRvb2xLaW5kEiAKHFNFUlZFUl9UT09MX0tJTkRfVU5TUEVDSUZJRUQQABIfChtTRVJWRVJfVE9PTF9LSU5EX1dFQl9TRUFSQ0gQARIgChxTRVJWRVJfVE9PTF9LSU5EX0ZJTEVfU0VBUkNIEAISGgoWU0VSVkVSX1RPT0xfS0lORF9PVEhFUhADKlgKCkNvc3RTb3VyY2USGwoXQ09TVF9TT1VSQ0VfVU5TUEVDSUZJRUQQABITCg9DT1NUX1NPVVJDRV9ST1cQARIYChRDT1NUX1NPVVJDRV9SRVBPUlRFRBACYgZwcm90bzM");
 
 /**
  * One model at one provider.
@@ -110,7 +110,8 @@ export const ServerToolSchema: GenMessage<ServerTool> = /*@__PURE__*/
 /**
  * A model call, as far as its price depends on it. Its price is the most that it can cost: the dearest candidate, the dearest
  * tier that its size can reach, every token of input at the dearest way to bill it, every token of output that it may give.
- * Texts without a length have up to 64 bytes.
+ * Sums are bounded as counts are: all input, with media, server tools and framing, all output, of all choices, and all searches
+ * of a kind come to 2^53-1 at the most each, else INVALID_FIELD. Texts without a length have up to 64 bytes.
  *
  * @generated from message budgetd.v1.ModelCall
  */
@@ -192,15 +193,18 @@ export type ModelCall = Message<"budgetd.v1.ModelCall"> & {
   audioOutput: boolean;
 
   /**
-   * Life of the cache writes that the request asks for: "5m", "1h", or any other text. Empty: it asks for none, or leaves it to
-   * the provider. All but "5m" are bounded at twice the input rate or more.
+   * Life of the cache writes that the request asks for: "5m", "1h", or any other text. Empty: it is left to the provider, which may
+   * write for an hour. Where writes are billed all but "5m" are bounded at twice the input rate or more, empty too: a request that
+   * writes no cache, or for five minutes alone, says "5m" and holds less.
    *
    * @generated from field: string cache_ttl = 10;
    */
   cacheTtl: string;
 
   /**
-   * Service tier or speed that the request asks for, for example "flex", "priority", "fast". Empty: the standard one.
+   * Service tier or speed that the request asks for, for example "flex", "priority", "fast". Empty: the standard one. Where the request
+   * names none and the provider's project serves another tier by default, that tier has to be said here, or "auto" with OpenAI, which
+   * is bounded as the dearest: else the price is no upper bound, since usage is charged by the tier that its report says.
    *
    * @generated from field: string service_tier = 11;
    */
@@ -223,8 +227,8 @@ export const ModelCallSchema: GenMessage<ModelCall> = /*@__PURE__*/
 
 /**
  * What a model call used. A report that contradicts itself, or lacks what its price depends on, is refused (USAGE_INVALID):
- * nothing is clamped or guessed, the hold stays, and the caller may settle as usage_unknown. Texts without a length have up to
- * 64 bytes.
+ * nothing is clamped or guessed, the hold stays, and the caller may settle as usage_unknown. All input comes to 2^53-1 tokens at the
+ * most, and so does all output: a report of more is refused as well. Texts without a length have up to 64 bytes.
  *
  * @generated from message budgetd.v1.Usage
  */
@@ -260,8 +264,8 @@ export type Usage = Message<"budgetd.v1.Usage"> & {
   served?: ModelName | undefined;
 
   /**
-   * Service tier or speed that served the call, in the provider's words, where the report does not say. Empty: the one that
-   * was asked for, but never as a discount.
+   * Service tier or speed that served the call, in the provider's words, where the report, or the response that holds it, does not
+   * say. Empty: the one that was asked for, but never as a discount.
    *
    * @generated from field: string service_tier = 4;
    */
@@ -302,7 +306,9 @@ export type RawUsage = Message<"budgetd.v1.RawUsage"> & {
   /**
    * Required: JSON text as the provider sent it: the usage object, a response that holds one, or {"events": [...]} with the
    * events of a stream, of which the last cumulative report counts. 1 byte to 64 KiB. Of a name that an object has twice, the
-   * last counts, as JSON is read everywhere.
+   * last counts, as JSON is read everywhere. With a whole response the tier that it says is charged, and searches that it lists
+   * are counted; where a call reserved for searches that its row has a fee for and what is given can't tell their number, it is
+   * refused (usage_incomplete): give the response, or `counts`.
    *
    * @generated from field: string json = 2;
    */
@@ -317,7 +323,8 @@ export const RawUsageSchema: GenMessage<RawUsage> = /*@__PURE__*/
   messageDesc(file_budgetd_v1_model_call, 5);
 
 /**
- * What a call used, every token in exactly one count. Each is 0 to 2^53-1; not all counts of tokens may be 0.
+ * What a call used, every token in exactly one count. Each is 0 to 2^53-1, and so is the sum of those of input, and of those of
+ * output; not all counts of tokens may be 0.
  *
  * @generated from message budgetd.v1.UsageCounts
  */
@@ -414,14 +421,15 @@ export const UsageCountsSchema: GenMessage<UsageCounts> = /*@__PURE__*/
  */
 export type PricePins = Message<"budgetd.v1.PricePins"> & {
   /**
-   * Hashes of all rows that could price the call: every tier and time of day of every candidate.
+   * Hashes of all rows that could price the call: every tier and time of day of every candidate. No two are the same, also after an
+   * Extend by another call, and there are at most 256: a call that would bring the reservation to more is refused (INVALID_FIELD).
    *
    * @generated from field: repeated string row_hashes = 1;
    */
   rowHashes: string[];
 
   /**
-   * Candidates that were named by an alias, and what it stood for.
+   * Candidates that were named by an alias, and what it stood for. At most 64, as rows.
    *
    * @generated from field: repeated budgetd.v1.PinnedAlias aliases = 2;
    */
@@ -454,6 +462,14 @@ export type PricePins = Message<"budgetd.v1.PricePins"> & {
    * @generated from field: string cache_ttl = 6;
    */
   cacheTtl: string;
+
+  /**
+   * Searches of the ModelCall's server_tools that it may run at least once: a report of usage that can't tell how many ran is refused
+   * where the row has a fee for them (USAGE_INVALID, usage_incomplete), and `counts` have to say it.
+   *
+   * @generated from field: repeated budgetd.v1.ServerToolKind searches = 7;
+   */
+  searches: ServerToolKind[];
 };
 
 /**
@@ -505,7 +521,8 @@ export type CallPrice = Message<"budgetd.v1.CallPrice"> & {
   pins?: PricePins | undefined;
 
   /**
-   * Input tokens that it pays for, media and framing included. After an Extend by another call: of both together.
+   * Input tokens that it pays for, media and framing included. After an Extend by another call: of both together; an Extend that would
+   * bring it past 2^53-1 is refused (INVALID_FIELD).
    *
    * @generated from field: int64 max_input_tokens = 2;
    */
@@ -666,14 +683,14 @@ export const ServerToolKind = {
   UNSPECIFIED: 0,
 
   /**
-   * Web searches. A model without a fee for them has no price for them.
+   * Web searches. A model without a fee for them has no price for them. What ran has to be told: see RawUsage.
    *
    * @generated from enum value: SERVER_TOOL_KIND_WEB_SEARCH = 1;
    */
   WEB_SEARCH: 1,
 
   /**
-   * Searches of stored files. A model without a fee for them has no price for them.
+   * Searches of stored files. A model without a fee for them has no price for them. What ran has to be told: see RawUsage.
    *
    * @generated from enum value: SERVER_TOOL_KIND_FILE_SEARCH = 2;
    */
