@@ -229,15 +229,14 @@ function raiseByRow(
 
 /**
  * The most that a token of text input can cost. A write rate below the input rate is likely one for storage, which comes on top
- * of input. Caches that live for another time than five minutes cost twice the input or more where writes are billed; a call that does
- * not say how long leaves it to the provider, whose report may say any time.
+ * of input. Caches that live for another time than five minutes cost twice the input or more where writes are billed.
  */
 function inputBound({ rates }: HashedPriceRow, cacheTtl: string | undefined): bigint {
   let bound = larger(rates.input, rates.cacheRead ?? 0n);
   const write = rates.cacheWrite5m;
   if (write !== undefined) bound = larger(bound, write < rates.input ? rates.input + write : write);
   const isBilled = write !== undefined || rates.cacheWrite1h !== undefined;
-  if (cacheTtl === '5m' || !isBilled) return bound;
+  if (cacheTtl === undefined || cacheTtl === '5m' || !isBilled) return bound;
   return larger(bound, larger(2n * rates.input, rates.cacheWrite1h ?? 0n));
 }
 

@@ -54,8 +54,8 @@ export interface ModelCall {
   /** Whether audio may come back. Default false. */
   readonly audioOutput?: boolean;
   /**
-   * Life of the cache writes that the request asks for: "5m", also where it writes none, "1h", "unknown" or any other text. Absent:
-   * it is left to the provider. All but "5m" are bounded at twice the input rate or more where writes are billed.
+   * Life of the cache writes that the request asks for: "5m", "1h", "unknown" or any other text. Absent: it asks for none or names no
+   * life, for which providers give five minutes. All others than that are bounded at twice the input rate or more.
    */
   readonly cacheTtl?: string;
   /** Service tier or speed that the request asks for, in the provider's words: "flex", "priority", "fast". Absent: standard. */

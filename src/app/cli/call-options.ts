@@ -90,10 +90,7 @@ export function addCallOptions(command: Command): Command {
     )
     .option('--has-tools', 'the request defines tools')
     .option('--audio-output', 'audio may come back')
-    .option(
-      '--cache-ttl <life>',
-      'life of the caches that it asks for: 5m, also where it asks for none, or 1h; left out: any',
-    )
+    .option('--cache-ttl <life>', 'life of the caches that it asks for: 5m, 1h')
     .option('--service-tier <tier>', 'service tier that it asks for, such as flex or priority')
     .option('--inference-geo <place>', 'where inference must run, such as us');
 }

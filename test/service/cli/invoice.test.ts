@@ -44,7 +44,7 @@ function acme(): KernelDriver {
   driver.nowMs = Date.UTC(2026, 1, 10);
   driver.run(driver.make.create('acme', { limits: 1_000_000_000 }));
   const settle = (name: string, prompt: number, completion: number) => {
-    const call = callOf(name, { inputTokens: 1_000_000, outputTokensMax: 100_000, cacheTtl: '5m' });
+    const call = callOf(name, { inputTokens: 1_000_000, outputTokensMax: 100_000 });
     const id = driver.hold('acme', 0, { call });
     driver.run(driver.make.settle(id, undefined, { usage: usageOf(prompt, completion) }));
   };

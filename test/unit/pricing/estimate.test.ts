@@ -97,21 +97,14 @@ describe('an estimate', () => {
 
   it.each<[string, PriceRow['rates'], Partial<ModelCall>, bigint]>([
     ['a read rate above input', { input: 10_000n, cacheRead: 30_000n, output: 0n }, {}, 30_000n],
-    [
-      'writes that the provider may keep as long as it likes',
-      { input: 10_000n, cacheWrite5m: 12_500n, output: 0n },
-      {},
-      20_000n,
-    ],
-    ['the same with a rate for an hour', { input: 10_000n, cacheWrite1h: 25_000n, output: 0n }, {}, 25_000n],
-    ['no life where writes are not billed', { input: 10_000n, output: 0n }, {}, 10_000n],
+    ['a write rate', { input: 10_000n, cacheWrite5m: 12_500n, output: 0n }, {}, 12_500n],
     [
       'a write rate for five minutes',
       { input: 10_000n, cacheWrite5m: 12_500n, output: 0n },
       { cacheTtl: '5m' },
       12_500n,
     ],
-    ['a write rate below input', { input: 10_000n, cacheWrite5m: 800n, output: 0n }, { cacheTtl: '5m' }, 10_800n],
+    ['a write rate below input', { input: 10_000n, cacheWrite5m: 800n, output: 0n }, {}, 10_800n],
     ['an hour', { input: 10_000n, cacheWrite5m: 12_500n, output: 0n }, { cacheTtl: '1h' }, 20_000n],
     ['an hour with its rate', { input: 10_000n, cacheWrite1h: 25_000n, output: 0n }, { cacheTtl: '1h' }, 25_000n],
     ['an hour with a rate too low', { input: 10_000n, cacheWrite1h: 15_000n, output: 0n }, { cacheTtl: '1h' }, 20_000n],

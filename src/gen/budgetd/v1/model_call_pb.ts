@@ -193,9 +193,9 @@ export type ModelCall = Message<"budgetd.v1.ModelCall"> & {
   audioOutput: boolean;
 
   /**
-   * Life of the cache writes that the request asks for: "5m", "1h", or any other text. Empty: it is left to the provider, which may
-   * write for an hour. Where writes are billed all but "5m" are bounded at twice the input rate or more, empty too: a request that
-   * writes no cache, or for five minutes alone, says "5m" and holds less.
+   * Life of the cache writes that the request asks for: "5m", "1h", or any other text; a request that asks for another than five
+   * minutes must say so. Empty: it asks for no writes, or names no life, for which providers give five minutes. All but "5m" and empty
+   * are bounded at twice the input rate or more where writes are billed.
    *
    * @generated from field: string cache_ttl = 10;
    */
