@@ -6,7 +6,7 @@ import { allPoints, type Contended, contendedBy, goneMs, nextRiseMs } from './co
 import { admissionOf, granted, type Judged, judgeReserve } from './decide-reserve.ts';
 import { type DecideContext, entryBase } from './decision.ts';
 import { isWorthWaiting } from './enqueue.ts';
-import type { Entry, Leave, LeftQueue } from './entry.ts';
+import type { Entry, EntryBase, Leave, LeftQueue } from './entry.ts';
 import { type LimitRoom, limitRooms } from './headroom.ts';
 import { invariant } from './invariant.ts';
 import { publicReservationId, type TreeId } from './names.ts';
@@ -64,11 +64,9 @@ function lookAt(
   const { head } = line;
   const command = reserveOf(state.treeId, head);
   const judged = judgeReserve(state, command, context);
-  if ('kind' in judged) return [leftQueue(state, [leaveOf(head, judged, context)], context)];
+  if ('kind' in judged) return [refusedOut(state, head, judged, context)];
   const { outcome, asked } = judged;
-  if (outcome.kind === 'refusal' && !isWorthWaiting(outcome)) {
-    return [leftQueue(state, [leaveOf(head, outcome, context)], context)];
-  }
+  if (outcome.kind === 'refusal' && !isWorthWaiting(outcome)) return [refusedOut(state, head, outcome, context)];
   const fits = outcome.kind === 'grant';
   const isAttached = context.queue.isAttached(head.id);
   if (fits && isAttached && (isTurn || queue.isLeft(line, context.nowMs)))
@@ -190,4 +188,15 @@ export function leaveOf(waiting: Waiting, refusal: Refusal, { nowMs }: DecideCon
 export function leftQueue(state: TreeState, leaves: readonly Leave[], context: DecideContext): LeftQueue {
   const base = entryBase(state, { actor: 'budgetd', key: undefined, personal: undefined }, context);
   return { ...base, type: 'LeftQueue', leaves };
+}
+
+// What ends a wait is what its key is remembered by, as if it had been said at once.
+function refusedOut(state: TreeState, waiting: Waiting, refusal: Refusal, context: DecideContext): LeftQueue {
+  const entry = leftQueue(state, [leaveOf(waiting, refusal, context)], context);
+  return isRemembered(refusal) ? { ...entry, ...requestOf(waiting) } : entry;
+}
+
+/** The key that the end of a wait is remembered by, and what of its request is personal. */
+export function requestOf(waiting: Waiting): Pick<EntryBase, 'key' | 'personal'> {
+  return { key: waiting.queued.key, personal: personalOf(waiting) };
 }

@@ -80,6 +80,9 @@ describe('rules on models', () => {
     driver.run(driver.make.release(hold));
     expect(driver.told()).toStrictEqual({ [id]: 'MODEL_NOT_ALLOWED' });
     expect(refused(driver.run(driver.make.reserve('t', 0, { call: GPT }))).reason).toBe('MODEL_NOT_ALLOWED');
+    driver.run(driver.make.update('t', { models: { allowed: undefined, maxTier: undefined } }));
+    const again = driver.make.reserve('t', 0, { waitMs: 2 * HOUR_MS, key: 'k', call: GPT });
+    expect(driver.run(again)).toEqual(driver.refusalOf(id));
   });
 
   it('that let it through leave it its place and the price that it came with', () => {
