@@ -1,7 +1,7 @@
 // A tree in memory with requests that wait, where everything that the queue does is held against the naive one: before each entry
 // that it writes, and once it rests.
 
-import { decideAlerts } from '../../src/kernel/alert.ts';
+import { decideAlerts, defsBefore } from '../../src/kernel/alert.ts';
 import type { Answer } from '../../src/kernel/answer.ts';
 import { apply } from '../../src/kernel/apply.ts';
 import type { Command, Reserve } from '../../src/kernel/command.ts';
@@ -41,12 +41,13 @@ export class CheckedQueue extends KernelDriver {
     if (isFresh) this.#expectAnswer(command, expected, answer);
     const final = command.key === undefined ? undefined : this.#final.get(command.key.digest);
     if (final !== undefined && answer !== final) throw new Error(`${command.kind} is told ${answer.kind} again`);
+    const before = defsBefore(this.state, entries);
     this.#write(entries);
     if (answer.kind === 'queued') {
       this.gone.delete(answer.id);
       this.state.queue?.stir(answer.id);
     }
-    this.#write(decideAlerts(this.state, entries, this.context()));
+    this.#write(decideAlerts(this.state, entries, before, this.context()));
     for (let next = decideQueue(this.state, this.context()); next.length > 0; ) {
       this.#expectTurn(next);
       this.#write(next);
