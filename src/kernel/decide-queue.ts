@@ -66,7 +66,10 @@ function lookAt(
   const judged = judgeReserve(state, command, context);
   if ('kind' in judged) return [refusedOut(state, head, judged, context)];
   const { outcome, asked } = judged;
-  if (outcome.kind === 'refusal' && !isWorthWaiting(outcome)) return [refusedOut(state, head, outcome, context)];
+  const unreadMs = outcome.kind === 'refusal' ? unreadForMs(outcome) : undefined;
+  if (outcome.kind === 'refusal' && unreadMs === undefined && !isWorthWaiting(outcome)) {
+    return [refusedOut(state, head, outcome, context)];
+  }
   const fits = outcome.kind === 'grant';
   const isAttached = context.queue.isAttached(head.id);
   if (fits && isAttached && (isTurn || queue.isLeft(line, context.nowMs)))
@@ -74,13 +77,21 @@ function lookAt(
   const { nowMs } = context;
   const rank = rankOf(head.priority, head.createMs, nowMs, context.queue.ageMs);
   const rooms = limitRooms(judged.charge, nowMs);
-  const held: Contended = fits
-    ? { points: allPoints(asked, rooms), wakeMs: Number.POSITIVE_INFINITY }
-    : heldBackBy(judged, rooms, context);
-  invariant(fits || held.points.length > 0, `${head.id} waits for nothing`);
-  const wakeMs = Math.min(held.wakeMs, goneMs(rooms, command, context), nextRiseMs(head, nowMs, context.queue));
+  const short = fits ? NOTHING_SHORT : heldBackBy(judged, rooms, context);
+  const mayFit = fits || (unreadMs !== undefined && short.points.length === 0);
+  const held = mayFit ? { ...short, points: allPoints(asked, rooms) } : short;
+  invariant(mayFit || held.points.length > 0, `${head.id} waits for nothing`);
+  const lookMs = nowMs + (unreadMs ?? Number.POSITIVE_INFINITY);
+  const wakeMs = Math.min(held.wakeMs, lookMs, goneMs(rooms, command, context), nextRiseMs(head, nowMs, context.queue));
   queue.place(line, { points: held.points, rank, wakeMs, claims: fits && isAttached });
   return NONE;
+}
+
+const NOTHING_SHORT: Contended = { points: [], wakeMs: Number.POSITIVE_INFINITY };
+
+// How long until it may be known whether budgets let it through: nobody loses the place for a price book that is about to be read.
+function unreadForMs({ reason, retryAfterMs }: Refusal): number | undefined {
+  return reason === 'STORE_UNAVAILABLE' ? retryAfterMs : undefined;
 }
 
 // An alternative may fit before what was asked for first does.
