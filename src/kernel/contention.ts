@@ -113,12 +113,15 @@ function leftAt(
   return atLeastZero(open - common);
 }
 
-// One that a grant will make keeps nothing from anybody yet. Asked several times of each child that the budget lists.
+// One that a grant will make keeps nothing from anybody yet: its number is past those that were given. One that exists and is not in
+// memory is gone through by neither of the two: all that those name who ask or wait is. Asked several times of each child that the
+// budget lists.
 function isThrough(state: TreeState, { uses = [] }: LimitRoom, paths: readonly BudgetPath[]): (no: number) => boolean {
   const through = new Set<number>();
   for (const { share } of uses) {
     const path = state.budget(share.childNo)?.def.path;
-    if (path === undefined || childAt(path, paths) !== undefined) through.add(share.childNo);
+    const isMade = share.childNo > state.position.budgetCount;
+    if (isMade || (path !== undefined && childAt(path, paths) !== undefined)) through.add(share.childNo);
   }
   return (no) => through.has(no);
 }

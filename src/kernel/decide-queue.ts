@@ -6,7 +6,7 @@ import { allPoints, type Contended, contendedBy, goneMs, nextRiseMs } from './co
 import { admissionOf, granted, type Judged, judgeReserve } from './decide-reserve.ts';
 import { type DecideContext, entryBase } from './decision.ts';
 import { isWorthWaiting } from './enqueue.ts';
-import type { Entry, Leave, LeftQueue } from './entry.ts';
+import type { Entry, EntryBase, Leave, LeftQueue } from './entry.ts';
 import { type LimitRoom, limitRooms } from './headroom.ts';
 import { invariant } from './invariant.ts';
 import { publicReservationId, type TreeId } from './names.ts';
@@ -64,10 +64,11 @@ function lookAt(
   const { head } = line;
   const command = reserveOf(state.treeId, head);
   const judged = judgeReserve(state, command, context);
-  if ('kind' in judged) return [leftQueue(state, [leaveOf(head, judged, context)], context)];
+  if ('kind' in judged) return [refusedOut(state, head, judged, context)];
   const { outcome, asked } = judged;
-  if (outcome.kind === 'refusal' && !isWorthWaiting(outcome)) {
-    return [leftQueue(state, [leaveOf(head, outcome, context)], context)];
+  const unreadMs = outcome.kind === 'refusal' ? unreadForMs(outcome) : undefined;
+  if (outcome.kind === 'refusal' && unreadMs === undefined && !isWorthWaiting(outcome)) {
+    return [refusedOut(state, head, outcome, context)];
   }
   const fits = outcome.kind === 'grant';
   const isAttached = context.queue.isAttached(head.id);
@@ -76,13 +77,21 @@ function lookAt(
   const { nowMs } = context;
   const rank = rankOf(head.priority, head.createMs, nowMs, context.queue.ageMs);
   const rooms = limitRooms(judged.charge, nowMs);
-  const held: Contended = fits
-    ? { points: allPoints(asked, rooms), wakeMs: Number.POSITIVE_INFINITY }
-    : heldBackBy(judged, rooms, context);
-  invariant(fits || held.points.length > 0, `${head.id} waits for nothing`);
-  const wakeMs = Math.min(held.wakeMs, goneMs(rooms, command, context), nextRiseMs(head, nowMs, context.queue));
+  const short = fits ? NOTHING_SHORT : heldBackBy(judged, rooms, context);
+  const mayFit = fits || (unreadMs !== undefined && short.points.length === 0);
+  const held = mayFit ? { ...short, points: allPoints(asked, rooms) } : short;
+  invariant(mayFit || held.points.length > 0, `${head.id} waits for nothing`);
+  const lookMs = nowMs + (unreadMs ?? Number.POSITIVE_INFINITY);
+  const wakeMs = Math.min(held.wakeMs, lookMs, goneMs(rooms, command, context), nextRiseMs(head, nowMs, context.queue));
   queue.place(line, { points: held.points, rank, wakeMs, claims: fits && isAttached });
   return NONE;
+}
+
+const NOTHING_SHORT: Contended = { points: [], wakeMs: Number.POSITIVE_INFINITY };
+
+// How long until it may be known whether budgets let it through: nobody loses the place for a price book that is about to be read.
+function unreadForMs({ reason, retryAfterMs }: Refusal): number | undefined {
+  return reason === 'STORE_UNAVAILABLE' ? retryAfterMs : undefined;
 }
 
 // An alternative may fit before what was asked for first does.
@@ -190,4 +199,15 @@ export function leaveOf(waiting: Waiting, refusal: Refusal, { nowMs }: DecideCon
 export function leftQueue(state: TreeState, leaves: readonly Leave[], context: DecideContext): LeftQueue {
   const base = entryBase(state, { actor: 'budgetd', key: undefined, personal: undefined }, context);
   return { ...base, type: 'LeftQueue', leaves };
+}
+
+// What ends a wait is what its key is remembered by, as if it had been said at once.
+function refusedOut(state: TreeState, waiting: Waiting, refusal: Refusal, context: DecideContext): LeftQueue {
+  const entry = leftQueue(state, [leaveOf(waiting, refusal, context)], context);
+  return isRemembered(refusal) ? { ...entry, ...requestOf(waiting) } : entry;
+}
+
+/** The key that the end of a wait is remembered by, and what of its request is personal. */
+export function requestOf(waiting: Waiting): Pick<EntryBase, 'key' | 'personal'> {
+  return { key: waiting.queued.key, personal: personalOf(waiting) };
 }

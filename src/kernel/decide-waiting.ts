@@ -2,9 +2,10 @@
 // queue looks like.
 import type { Answer, QueueAnswer, QueueStanding, ReservationAnswer } from './answer.ts';
 import type { GetQueue, LeaveQueue, Release, Reserve } from './command.ts';
-import { leaveOf, leftQueue, standingRefusal } from './decide-queue.ts';
+import { leaveOf, leftQueue, requestOf, standingRefusal } from './decide-queue.ts';
 import { decideRelease } from './decide-settle.ts';
 import { answerOnly, type DecideContext, type Decision, entryBase } from './decision.ts';
+import type { LeftQueue, Refused } from './entry.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import type { BudgetPath } from './names.ts';
 import { publicReservationId } from './names.ts';
@@ -85,7 +86,30 @@ function leave(
   const figures = { ...left.figures, releaseReason };
   const base = entryBase(state, command, context);
   const entry = { ...leftQueue(state, [{ ...left, figures }], context), ...base };
-  return { answer: readReservation(state, { ...waiting, figures }, context, false), entries: [entry] };
+  const answer = readReservation(state, { ...waiting, figures }, context, false);
+  // Where its caller is gone nobody is told: its key is free.
+  if (command.kind === 'LeaveQueue') return { answer, entries: [entry] };
+  return { answer, entries: [entry, refusedBy(entry, waiting, left.refusal)] };
+}
+
+// The entry before it has the key of the Release: what the one who waited is told is remembered by the key of the Reserve.
+function refusedBy({ seq, atMs }: LeftQueue, waiting: Waiting, refusal: Refusal): Refused {
+  const { id, budget, holder, figures, queued } = waiting;
+  return {
+    seq: seq + 1,
+    atMs,
+    actor: queued.actor,
+    ...requestOf(waiting),
+    type: 'Refused',
+    command: 'Reserve',
+    budget,
+    id,
+    maxMicros: figures.requestedMicros,
+    minMicros: queued.minMicros,
+    holder,
+    revisions: [],
+    refusal,
+  };
 }
 
 /** One that waits, and how it stands. */

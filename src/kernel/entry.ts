@@ -66,7 +66,10 @@ export interface Enqueued extends EntryBase {
   readonly revisions: Revisions;
 }
 
-/** Reservations left the queue ungranted. With a key where that is an answer to remember: it is one reservation then. */
+/**
+ * Reservations left the queue ungranted. With a key where that is an answer to remember: it is one reservation then, and the key that of
+ * its Reserve, or of the Release that took it out; then a Refused for the Reserve follows.
+ */
 export interface LeftQueue extends EntryBase {
   readonly type: 'LeftQueue';
   readonly leaves: readonly Leave[];
@@ -216,7 +219,7 @@ export interface Refused extends EntryBase {
   readonly command: CommandKind;
   /** Path of the budget named, or empty where a reservation was named. */
   readonly budget: string;
-  /** The reservation named, or empty. */
+  /** The reservation named; of a Reserve the one that was released while it waited; or empty. */
   readonly id: ReservationId | '';
   /** What was asked for at the most; undefined where no amount was asked. */
   readonly maxMicros: bigint | undefined;

@@ -140,8 +140,8 @@ export interface Pricing {
     atMs: number,
     before?: PriceRecord,
   ): { readonly kind: 'price'; readonly maxMicros: bigint; readonly record: PriceRecord } | Unpriced;
-  /** The first model of a call that rules refuse; undefined where none is. */
-  refused(call: CallToPrice, rules: ModelRules): ModelRefused | undefined;
+  /** The first model of a call that rules refuse, or why that is not known; undefined where all are allowed. */
+  refused(call: CallToPrice, rules: ModelRules): ModelRefused | Unpriced | undefined;
   /** What usage cost, by what was pinned for it. `atMs`: the end of the call, as near as it is known. */
   cost(
     record: PriceRecord,

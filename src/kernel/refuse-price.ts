@@ -53,16 +53,24 @@ export function pricedExtend(
   return { command: { ...command, addMicros: maxMicros, minMicros: maxMicros }, price: record, unpriced: undefined };
 }
 
-/** MODEL_NOT_ALLOWED by the budget nearest the root that does not let a call through; undefined where all do. */
+/**
+ * MODEL_NOT_ALLOWED by the budget nearest the root that does not let a call through; where none refuses it, and of one that is not
+ * known for want of a price book, the refusal that says so. Undefined where all let it through.
+ */
 export function modelRefusal(
   budgets: readonly BudgetState[],
   call: CallToPrice | undefined,
   { pricing }: DecideContext,
 ): Refusal | undefined {
   if (call === undefined) return undefined;
+  let unknown: Refusal | undefined;
   for (const { def } of budgets) {
     const refused = def.models === ANY_MODEL ? undefined : pricing.refused(call, def.models);
     if (refused === undefined) continue;
+    if ('kind' in refused) {
+      unknown ??= unpricedRefusal(refused, def.path);
+      continue;
+    }
     const { provider, model, rule } = refused;
     const why =
       rule === 'allowed_models'
@@ -76,7 +84,7 @@ export function modelRefusal(
       unpriced: { provider, model, why: rule },
     };
   }
-  return undefined;
+  return unknown;
 }
 
 /** A refusal for want of a price. */

@@ -1,7 +1,7 @@
 // Decides one tree's part of a batch: a fold over the commands, each seeing what the ones before it did. Nothing here is
 // asynchronous; what the batch did to the state is made final or taken back by the lane when the append is known.
 
-import { decideAlerts } from '../kernel/alert.ts';
+import { decideAlerts, defsBefore } from '../kernel/alert.ts';
 import type { Answer, ReservationAnswer } from '../kernel/answer.ts';
 import { apply } from '../kernel/apply.ts';
 import type { Command } from '../kernel/command.ts';
@@ -250,8 +250,9 @@ function decideOne(batch: Draft, item: Submitted, past: Past, context: BatchCont
     batch.unsearched.push(item);
     return;
   }
+  const before = defsBefore(tree.state, decision.entries);
   applyAll(tree, decision.entries, batch.entries);
-  applyAll(tree, decideAlerts(tree.state, decision.entries, context), batch.entries);
+  applyAll(tree, decideAlerts(tree.state, decision.entries, before, context), batch.entries);
   const { answer } = decision;
   if (answer.kind !== 'queued') {
     if (answer.kind === 'reservation' && item.command.kind === 'Reserve') noteUntaken(item, answer, context);
@@ -306,9 +307,10 @@ function expireDue(tree: CachedTree, context: DecideContext, entries: Entry[]): 
   try {
     const command = expireCommand(tree.treeId);
     const { answer, entries: lapses } = decide(tree.state, command, context);
+    const before = defsBefore(tree.state, lapses);
     for (const entry of lapses) apply(tree.state, entry);
     entries.push(...lapses);
-    for (const entry of decideAlerts(tree.state, lapses, context)) {
+    for (const entry of decideAlerts(tree.state, lapses, before, context)) {
       apply(tree.state, entry);
       entries.push(entry);
     }

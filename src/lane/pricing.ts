@@ -65,9 +65,8 @@ export function createPricing({ book, outputTokensDefault, onUnknown }: PricingD
     },
     refused: (call, rules) => {
       const now = book();
-      // A call that has no price is not let through either.
-      if ('kind' in now) return undefined;
-      const refused = refuseModels(now, rulesOf(rules), callOf(call));
+      const refused = refuseModels('kind' in now ? undefined : now, rulesOf(rules), callOf(call));
+      if (refused === 'unknown') return 'kind' in now ? now : undefined;
       return refused && { ...refused.name, rule: refused.rule };
     },
     cost: (record, { report }, atMs) => {

@@ -27,21 +27,35 @@ export function allowedModelProblem(entry: string, field: string): FieldProblem 
 
 /**
  * The first candidate that the rules refuse; undefined if all are allowed. A candidate is allowed by its own name, and by any
- * name of the same model. A tier that is not known counts as dearer than any maximum.
+ * name of the same model. A tier that is not known counts as dearer than any maximum. Without a book it is not known which names
+ * are of one model: 'unknown' where nothing is refused, and a candidate not allowed, for all that is known.
  */
-export function refuseModels(book: PriceBook, rules: ModelRules, call: ModelCall): ModelRefusal | undefined {
+export function refuseModels(
+  book: PriceBook | undefined,
+  rules: ModelRules,
+  call: ModelCall,
+): ModelRefusal | 'unknown' | undefined {
   const { allowedModels, maxTier } = rules;
+  let isUnknown = false;
   for (const name of call.candidates) {
-    if (allowedModels !== undefined && !isAllowed(book, allowedModels, name)) return { rule: 'allowed_models', name };
+    const allowed = allowedModels === undefined || isAllowed(book, allowedModels, name);
+    if (allowed === false) return { rule: 'allowed_models', name };
+    if (allowed === 'unknown') isUnknown = true;
     if (maxTier === undefined) continue;
     const tierClass = tierClassOf(name.provider, call.serviceTier);
     if (tierClass === undefined || !isWithinTier(tierClass, maxTier)) return { rule: 'max_tier', name, tierClass };
   }
-  return undefined;
+  return isUnknown ? 'unknown' : undefined;
 }
 
-function isAllowed(book: PriceBook, allowedModels: readonly string[], name: ModelName): boolean {
+function isAllowed(
+  book: PriceBook | undefined,
+  allowedModels: readonly string[],
+  name: ModelName,
+): boolean | 'unknown' {
   if (allowedModels.includes(`${name.provider}/${name.model}`)) return true;
+  if (allowedModels.length === 0) return false;
+  if (book === undefined) return 'unknown';
   const own = book.resolve(name.provider, name.model);
   if (own === undefined) return false;
   return allowedModels.some((entry) => {

@@ -10,6 +10,7 @@ import {
   appendTo,
   created,
   definition,
+  digest,
   enqueued,
   expired,
   granted,
@@ -153,6 +154,15 @@ export function describeQueue(c: ContractWorld): void {
         { ...first.reservation, figures: leave?.figures },
         { ...onNew.reservation, figures: leave?.figures },
       ]);
+    });
+
+    it('is found by its key where that is what it leads to', async () => {
+      const { base, first } = start();
+      const left = leftQueue({ seq: 5, key: 'k', personal: ANN }, rid('first'));
+      const entries = [...base, first, left];
+      await c.start(entries);
+      await c.project(entries);
+      expect(await c.store.findKeys(c.treeId, [digest('k')])).toStrictEqual([left]);
     });
 
     it('is granted only where it waits', async () => {

@@ -1,23 +1,28 @@
 // A tree in memory with requests that wait, where everything that the queue does is held against the naive one: before each entry
 // that it writes, and once it rests.
 
-import { decideAlerts } from '../../src/kernel/alert.ts';
+import { decideAlerts, defsBefore } from '../../src/kernel/alert.ts';
 import type { Answer } from '../../src/kernel/answer.ts';
 import { apply } from '../../src/kernel/apply.ts';
 import type { Command, Reserve } from '../../src/kernel/command.ts';
 import { decideQueue } from '../../src/kernel/decide-queue.ts';
 import type { Entry, Granted, Leave } from '../../src/kernel/entry.ts';
 import type { ReservationId } from '../../src/kernel/names.ts';
+import type { Refusal } from '../../src/kernel/refusal.ts';
 import { TreeState } from '../../src/kernel/tree-state.ts';
 import { KernelDriver } from './kernel-driver.ts';
 import { type Ask, NaiveQueue, type Outcome } from './naive-queue.ts';
 
 const WORTH_WAITING = ['BUDGET_EXHAUSTED', 'CAPACITY_HELD', 'RATE_LIMITED', 'CONCURRENCY_LIMIT'];
+// Of what was asked: the same key may ask again.
+const SAYS_NOTHING = ['BUDGET_SUSPENDED', 'BUDGET_NOT_FOUND', 'INVALID_FIELD'];
 
 /** See the head of this file. */
 export class CheckedQueue extends KernelDriver {
   /** Whose callers have gone. */
   readonly gone = new Set<ReservationId>();
+  /** What keys were told out of the queue that a repeat is told again, by their digests. */
+  readonly #final = new Map<string, Refusal>();
   /** Verdicts on those that come: all, and those on which the text leaves two ways open. */
   verdictCount = 0;
   openCount = 0;
@@ -34,12 +39,15 @@ export class CheckedQueue extends KernelDriver {
     const expected = isFresh ? this.#verdicts(command) : [];
     const { answer, entries } = this.decide(command);
     if (isFresh) this.#expectAnswer(command, expected, answer);
+    const final = command.key === undefined ? undefined : this.#final.get(command.key.digest);
+    if (final !== undefined && answer !== final) throw new Error(`${command.kind} is told ${answer.kind} again`);
+    const before = defsBefore(this.state, entries);
     this.#write(entries);
     if (answer.kind === 'queued') {
       this.gone.delete(answer.id);
       this.state.queue?.stir(answer.id);
     }
-    this.#write(decideAlerts(this.state, entries, this.context()));
+    this.#write(decideAlerts(this.state, entries, before, this.context()));
     for (let next = decideQueue(this.state, this.context()); next.length > 0; ) {
       this.#expectTurn(next);
       this.#write(next);
@@ -54,6 +62,7 @@ export class CheckedQueue extends KernelDriver {
   runInVain(command: Command): void {
     const kept = this.journal.length;
     const keptGone = [...this.gone];
+    const keptFinal = [...this.#final];
     const { answer, entries } = this.decide(command);
     this.#write(entries);
     if (answer.kind === 'queued') this.state.queue?.stir(answer.id);
@@ -62,6 +71,8 @@ export class CheckedQueue extends KernelDriver {
       next = decideQueue(this.state, this.context());
     }
     this.state.rollback();
+    this.#final.clear();
+    for (const [digest, refusal] of keptFinal) this.#final.set(digest, refusal);
     this.journal.length = kept;
     this.gone.clear();
     for (const id of keptGone) this.gone.add(id);
@@ -76,8 +87,17 @@ export class CheckedQueue extends KernelDriver {
   }
 
   #write(entries: readonly Entry[]): void {
-    for (const entry of entries) apply(this.state, entry);
+    for (const entry of entries) {
+      if (entry.type === 'LeftQueue') for (const leave of entry.leaves) this.#noteFinal(leave);
+      apply(this.state, entry);
+    }
     this.journal.push(...entries);
+  }
+
+  #noteFinal({ id, refusal }: Leave): void {
+    const key = this.state.reservation(id)?.queued?.key;
+    const isFinal = refusal.retryAfterMs === undefined && !SAYS_NOTHING.includes(refusal.reason);
+    if (isFinal && key !== undefined) this.#final.set(key.digest, refusal);
   }
 
   #isKnown({ key }: Reserve): boolean {

@@ -1,7 +1,7 @@
 // One whole tree in memory, and a clock that stands still until it is told to move: a command goes in, an answer comes out,
 // as from a lane whose commits never fail. Keeps the journal, so that a case can look at what was written down.
 
-import { decideAlerts } from '../../src/kernel/alert.ts';
+import { decideAlerts, defsBefore } from '../../src/kernel/alert.ts';
 import type { Answer, BudgetAnswer, ReservationAnswer } from '../../src/kernel/answer.ts';
 import { apply } from '../../src/kernel/apply.ts';
 import type { Command } from '../../src/kernel/command.ts';
@@ -58,9 +58,10 @@ export class KernelDriver {
   /** The same without looking for lapses first: for Expire itself. */
   runAlone(command: Command): Answer {
     const { answer, entries } = this.decide(command);
+    const before = defsBefore(this.state, entries);
     for (const entry of entries) apply(this.state, entry);
     if (answer.kind === 'queued') this.state.queue?.stir(answer.id);
-    const alerts = decideAlerts(this.state, entries, this.context());
+    const alerts = decideAlerts(this.state, entries, before, this.context());
     for (const entry of alerts) apply(this.state, entry);
     const offered = this.#offer();
     this.state.commit();

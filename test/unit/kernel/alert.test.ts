@@ -1,7 +1,8 @@
 // Alerts: each share of each limit once a period.
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Alert } from '../../../src/kernel/entry.ts';
 import { rollingRule } from '../../../src/kernel/window.ts';
+import type { LimitsOption } from '../../support/commands.ts';
 import { KernelDriver } from '../../support/kernel-driver.ts';
 
 const HOUR_MS = 3_600_000;
@@ -89,6 +90,73 @@ describe('alerts', () => {
     driver.advance(2 * HOUR_MS);
     driver.run(driver.make.settle(driver.hold('t', 9), 9));
     expect(told(driver)).toHaveLength(2);
+  });
+
+  describe('of a rolling window', () => {
+    let driver: KernelDriver;
+    const hourly = (amount: number) => ({ hour: { amount, rule: rollingRule(HOUR_MS) } });
+
+    beforeEach(() => {
+      driver = new KernelDriver();
+      driver.run(driver.make.create('t', { limits: hourly(100), alertAt: [80], onExpiry: 'charge' }));
+    });
+
+    it('are not told again by edits that leave spend where it is', () => {
+      spend(driver, 't', 90);
+      driver.run(driver.make.update('t', { owner: 'somebody' }));
+      driver.run(driver.make.update('t', { limits: hourly(95) }));
+      driver.run(driver.make.update('t', { alertAt: [] }));
+      driver.run(driver.make.update('t', { alertAt: [80] }));
+      expect(told(driver)).toEqual([['t', 'hour', 80]]);
+      driver.run(driver.make.update('t', { alertAt: [50, 80] }));
+      expect(told(driver)).toEqual([
+        ['t', 'hour', 80],
+        ['t', 'hour', 50],
+      ]);
+    });
+
+    it('are told again by an edit once one has put spend below the share, or time has', () => {
+      spend(driver, 't', 90);
+      driver.run(driver.make.update('t', { limits: hourly(200) }));
+      driver.run(driver.make.update('t', { limits: hourly(100) }));
+      expect(told(driver)).toHaveLength(2);
+      driver.advance(2 * HOUR_MS);
+      spend(driver, 't', 30);
+      driver.run(driver.make.update('t', { limits: hourly(30) }));
+      expect(told(driver)).toHaveLength(3);
+    });
+
+    it('count of a cost that comes late what it is beside the estimate that it replaces', () => {
+      const [same, more] = [driver.hold('t', 45, { ttlMs: 1_000 }), driver.hold('t', 45, { ttlMs: 1_000 })];
+      driver.advance(5_000);
+      driver.recordLapses();
+      expect(told(driver)).toHaveLength(1);
+      driver.advance(120_000);
+      driver.run(driver.make.settle(same, 45));
+      driver.run(driver.make.settle(more, 50));
+      expect(told(driver)).toHaveLength(1);
+    });
+
+    it('count all of it where the estimate has left the window', () => {
+      const id = driver.hold('t', 90, { ttlMs: 1_000 });
+      driver.advance(5_000);
+      driver.recordLapses();
+      driver.advance(2 * HOUR_MS);
+      driver.run(driver.make.settle(id, 90));
+      expect(told(driver)).toHaveLength(2);
+    });
+  });
+
+  it.each([
+    ['lifetime', 100],
+    ['a rolling window', { hour: { amount: 100, rule: rollingRule(HOUR_MS) } }],
+  ] as const)('count lapses that are charged in one entry together: %s', (_, limits) => {
+    const driver = new KernelDriver();
+    driver.run(driver.make.create('t', { limits: limits as LimitsOption, alertAt: [50], onExpiry: 'charge' }));
+    for (const micros of [30, 30, 30]) driver.hold('t', micros, { ttlMs: 1_000 });
+    driver.advance(2_000);
+    driver.recordLapses();
+    expect(told(driver)).toHaveLength(1);
   });
 
   it('follow an amount that is lowered, and charges of lapses, many in one entry', () => {

@@ -1,5 +1,9 @@
 // Leaving the queue: who leaves, when, and what they are told; the keys of those who wait, and how many may.
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { Command } from '../../../src/kernel/command.ts';
+import type { ReservationId } from '../../../src/kernel/names.ts';
+import { leaveQueueCommand } from '../../../src/lane/leave-queue-command.ts';
+import { type Commands, personalFields } from '../../support/commands.ts';
 import { granted, refused } from '../../support/kernel-driver.ts';
 import { QueueDriver } from '../../support/queue-driver.ts';
 
@@ -121,6 +125,82 @@ describe('keys and bounds', () => {
     const { id } = first as { readonly id: string };
     expect(driver.told()).toEqual({ [id]: 50 });
     expect(granted(driver.run(driver.make.again(make)))).toMatchObject({ replayed: true, reservation: { id } });
+  });
+
+  const most = (micros: bigint) => (make: Commands) => make.update('t', { shape: { maxReservationMicros: micros } });
+  const edits: [string, (make: Commands) => Command, (make: Commands) => Command][] = [
+    ['EXCEEDS_LIMIT', (make) => make.update('t', { limits: 50 }), (make) => make.update('t', { limits: 300 })],
+    ['MAX_RESERVATION_EXCEEDED', most(50n), most(500n)],
+    ['BUDGET_CLOSED', (make) => make.close('t'), (make) => make.topUp('t', 200)],
+  ];
+
+  test.each(edits)('%s out of the queue is remembered as it is at once, whatever cures it', (reason, edit, cure) => {
+    const ask = (own: QueueDriver) => own.make.reserve('t', 80, { waitMs: 60_000, key: 'k' });
+    driver.run(driver.make.create('t', { limits: 100 }));
+    const held = driver.hold('t', 100);
+    const waiting = ask(driver);
+    const { id } = driver.run(waiting) as { readonly id: string };
+    driver.run(edit(driver.make));
+    const told = driver.refusalOf(id);
+    driver.run(driver.make.release(held));
+    driver.run(cure(driver.make));
+    expect(driver.run(driver.make.again(waiting))).toEqual(told);
+    const other = driver.make.reserve('t', 1, { key: 'k' });
+    expect(refused(driver.run(other)).reason).toBe('IDEMPOTENCY_KEY_REUSED');
+
+    const direct = new QueueDriver();
+    direct.run(direct.make.create('t', { limits: 100 }));
+    direct.run(edit(direct.make));
+    const atOnce = ask(direct);
+    const first = refused(direct.run(atOnce));
+    direct.run(cure(direct.make));
+    expect(direct.run(direct.make.again(atOnce))).toEqual(first);
+    expect([told.reason, first.reason]).toEqual([reason, reason]);
+  });
+
+  test('what is personal of one that is refused out of the queue is compared by its commitment', () => {
+    driver.run(driver.make.create('t', { limits: 100 }));
+    driver.hold('t', 100);
+    const asked = (actingFor: string) =>
+      driver.make.reserve('t', 80, { waitMs: 60_000, key: 'k', personal: personalFields(actingFor) });
+    driver.run(asked('ann'));
+    driver.run(driver.make.update('t', { limits: 50 }));
+    expect(refused(driver.run(asked('ann'))).reason).toBe('EXCEEDS_LIMIT');
+    expect(refused(driver.run(asked('bob'))).reason).toBe('IDEMPOTENCY_KEY_REUSED');
+  });
+
+  test('a Release of one that waits is remembered by both keys', () => {
+    driver.run(driver.make.create('t', { limits: 100 }));
+    const held = driver.hold('t', 100);
+    const waiting = driver.make.reserve('t', 80, { waitMs: 60_000, key: 'k', personal: personalFields('ann') });
+    const { id } = driver.run(waiting) as { readonly id: string };
+    const release = driver.make.release(id, { key: 'r' });
+    driver.run(release);
+    const told = driver.refusalOf(id);
+    expect(told).toMatchObject({ reason: 'RESERVATION_RELEASED', reservationId: `t:${id}` });
+    driver.settle(held, 0);
+    expect(driver.run(driver.make.again(waiting))).toEqual(told);
+    const other = driver.make.reserve('t', 81, { waitMs: 60_000, key: 'k', personal: personalFields('ann') });
+    expect(refused(driver.run(other)).reason).toBe('IDEMPOTENCY_KEY_REUSED');
+    const again = granted(driver.run(driver.make.again(release)));
+    expect(again).toMatchObject({ replayed: true, reservation: { figures: { state: 'RELEASED' } } });
+    expect(driver.balances('t')).toMatchObject({ held: 0n });
+  });
+
+  test('an end that says nothing of the request leaves the key free', () => {
+    driver.run(driver.make.create('t', { limits: 100 }));
+    const held = driver.hold('t', 100);
+    const waiting = driver.make.reserve('t', 80, { waitMs: 60_000, key: 'k' });
+    const { id } = driver.run(waiting) as { readonly id: string };
+    driver.run(driver.make.suspend('t'));
+    expect(driver.told()).toEqual({ [id]: 'BUDGET_SUSPENDED' });
+    driver.run(driver.make.resume('t'));
+    const gone = driver.run(driver.make.again(waiting)) as { readonly id: string };
+    driver.queue = { ...driver.queue, isAttached: () => false };
+    driver.run(leaveQueueCommand(driver.state.treeId, gone.id as ReservationId));
+    expect(driver.told()).toEqual({ [gone.id]: 'RESERVATION_RELEASED' });
+    driver.settle(held, 0);
+    expect(granted(driver.run(driver.make.again(waiting))).replayed).toBe(false);
   });
 
   test('as many wait on a budget and below it as may', () => {

@@ -2,7 +2,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { apply } from '../../../src/kernel/apply.ts';
 import type { Entry } from '../../../src/kernel/entry.ts';
+import { ANY_MODEL, type Unpriced } from '../../../src/kernel/price.ts';
 import { TreeState } from '../../../src/kernel/tree-state.ts';
+import { createPricing } from '../../../src/lane/pricing.ts';
+import { buildPriceBook, type PriceBook } from '../../../src/pricing/price-book.ts';
 import { decodeEntries, encodeEntries } from '../../../src/store/entry-codec.ts';
 import { refused } from '../../support/kernel-driver.ts';
 import { QueueDriver } from '../../support/queue-driver.ts';
@@ -80,6 +83,9 @@ describe('rules on models', () => {
     driver.run(driver.make.release(hold));
     expect(driver.told()).toStrictEqual({ [id]: 'MODEL_NOT_ALLOWED' });
     expect(refused(driver.run(driver.make.reserve('t', 0, { call: GPT }))).reason).toBe('MODEL_NOT_ALLOWED');
+    driver.run(driver.make.update('t', { models: { allowed: undefined, maxTier: undefined } }));
+    const again = driver.make.reserve('t', 0, { waitMs: 2 * HOUR_MS, key: 'k', call: GPT });
+    expect(driver.run(again)).toEqual(driver.refusalOf(id));
   });
 
   it('that let it through leave it its place and the price that it came with', () => {
@@ -99,6 +105,94 @@ describe('rules on models', () => {
     expect([...(read.queue?.waiting() ?? [])].map(({ queued }) => queued.call)).toStrictEqual([GPT]);
   });
 });
+
+describe('rules on models while there is no price book', () => {
+  const RULES = {
+    none: { allowed: [] },
+    another: { allowed: ['openai/gpt-4o-mini'] },
+    alias: { allowed: ['openai/our-model'] },
+    itself: { allowed: ['openai/gpt-4o'] },
+    tier: { maxTier: 'flex' },
+  } as const;
+  const UNREAD: Unpriced = { kind: 'unpriced', reason: 'STORE_UNAVAILABLE', message: 'not read', retryAfterMs: 1_000 };
+  const UNREADABLE: Unpriced = { kind: 'unpriced', reason: 'PRICE_UNKNOWN', message: 'not to be read' };
+  let hold: string;
+  let id: string;
+
+  beforeEach(() => {
+    driver.run(driver.make.create('t', { limits: GPT_MICROS }));
+    hold = driver.hold('t', GPT_MICROS, { ttlMs: 10 * HOUR_MS });
+    id = waits();
+  });
+
+  function withoutBook(why: Unpriced, rules: keyof typeof RULES): void {
+    driver.pricing = createPricing({ book: () => why, outputTokensDefault: 4_096 });
+    driver.run(driver.make.update('t', { models: RULES[rules] }));
+    driver.run(driver.make.release(hold));
+  }
+
+  it.each([
+    ['none', UNREAD, 'MODEL_NOT_ALLOWED'],
+    ['none', UNREADABLE, 'MODEL_NOT_ALLOWED'],
+    ['tier', UNREADABLE, 'MODEL_NOT_ALLOWED'],
+    ['another', UNREADABLE, 'PRICE_UNKNOWN'],
+    ['itself', UNREADABLE, GPT_MICROS],
+  ] as const)('%s: what they say without it is done, and nothing granted that they may forbid', (rules, why, told) => {
+    withoutBook(why, rules);
+    expect(driver.told()).toStrictEqual({ [id]: told });
+  });
+
+  it('that is about to be read keep one in its place, which is looked at again then', () => {
+    withoutBook(UNREAD, 'another');
+    expect(driver.told()).toStrictEqual({});
+    expect(driver.state.queueDueMs).toBe(driver.nowMs + 1_000);
+    // Nobody slips past.
+    expect(refused(driver.run(driver.make.reserve('t', 1))).reason).toBe('CAPACITY_HELD');
+    driver.advance(1_000);
+    driver.look();
+    expect(driver.told()).toStrictEqual({});
+    driver.pricing = testPricing();
+    driver.advance(1_000);
+    driver.look();
+    expect(driver.told()).toStrictEqual({ [id]: 'MODEL_NOT_ALLOWED' });
+  });
+
+  it('that is about to be read end no wait that they allow by an alias', () => {
+    withoutBook(UNREAD, 'alias');
+    driver.pricing = testPricing(() => bookWithAlias('our-model', 'gpt-4o'));
+    driver.advance(1_000);
+    driver.look();
+    expect(driver.told()).toStrictEqual({ [id]: GPT_MICROS });
+  });
+
+  it('let no request through at once either, of which the price is asked for in vain', () => {
+    withoutBook(UNREAD, 'none');
+    const call = (rules: keyof typeof RULES) => {
+      driver.run(driver.make.update('t', { models: { ...ANY_MODEL, ...RULES[rules] } }));
+      return refused(driver.run(driver.make.reserve('t', 0, { call: GPT }))).reason;
+    };
+    expect((['none', 'tier', 'another', 'itself'] as const).map(call)).toStrictEqual([
+      'MODEL_NOT_ALLOWED',
+      'MODEL_NOT_ALLOWED',
+      'STORE_UNAVAILABLE',
+      'STORE_UNAVAILABLE',
+    ]);
+  });
+});
+
+function bookWithAlias(alias: string, model: string): PriceBook {
+  const row = testRow(`openai/${model}`, { input: 2_500_000n, output: 10_000_000n });
+  const named = {
+    provider: 'openai',
+    alias,
+    form: 'exact',
+    model,
+    origin: 'operator',
+    addedBy: 'x',
+    addedMs: 1,
+  } as const;
+  return buildPriceBook({ rows: [row], aliases: [named], unitRows: [], retirements: [] });
+}
 
 function dearer() {
   const row = testRow('openai/gpt-4o', { input: 25_000_000n, output: 100_000_000n }, { addedMs: 1 });

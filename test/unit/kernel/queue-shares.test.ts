@@ -1,6 +1,7 @@
 // Waiting where a budget keeps capacity for some: nobody is held back by one who could not use it anyway, and what is kept is offered
 // to those it is kept for.
 import { beforeEach, expect, test } from 'vitest';
+import type { BudgetPath } from '../../../src/kernel/names.ts';
 import { granted, refused } from '../../support/kernel-driver.ts';
 import { QueueDriver } from '../../support/queue-driver.ts';
 import { DAY_MS, rolling } from '../../support/windows.ts';
@@ -29,6 +30,22 @@ test('a child has its floor though a sibling waits that came first', () => {
   });
   driver.settle(held, 60);
   expect(driver.told()).toEqual({ [a]: 10 });
+});
+
+test.each([true, false])('a child has its floor, a sibling that has one itself in memory: %s', (isLoaded) => {
+  driver.run(driver.make.create('t', { limits: 100 }));
+  driver.run(driver.make.create('t/s', { floor: 40 }));
+  driver.run(driver.make.create('t/b', { floor: 30 }));
+  driver.run(driver.make.create('t/a', {}));
+  driver.hold('t', 30);
+  driver.wait('t/a', 10);
+  const sibling = driver.state.budgetAt('t/s' as BudgetPath)?.def.no ?? 0;
+  if (!isLoaded) expect(driver.state.evictBudget(sibling)).toBe(true);
+  expect(grants('t/b', 20)).toBeDefined();
+  expect(refused(driver.run(driver.make.reserve('t/b', 20)))).toMatchObject({
+    reason: 'CAPACITY_HELD',
+    availableMicros: 10n,
+  });
 });
 
 test('what comes back to a floor is offered to its child, past a sibling that came first', () => {

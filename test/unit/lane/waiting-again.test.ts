@@ -394,3 +394,22 @@ test('one that comes back late has its place where nobody was there to give it u
   expect(granted(await again).reservation.id).toBe(late.command.id);
   expect(await world.typesWritten()).toEqual(['Granted', 'Enqueued', 'Enqueued', 'LeftQueue', 'Released', 'Granted']);
 });
+
+test.each(['in memory', 'in the journal'])('an end that is final is what its key leads to %s', async (where) => {
+  const { make, lane } = world;
+  const id = await world.hold(100);
+  const [released, tooMuch] = [await world.wait(40), await world.wait(80)];
+  await world.release(released.command.id);
+  await lane.submit(make.update('t', { limits: 50 }));
+  const told = [await released.answering, await tooMuch.answering];
+  expect(told.map((each) => refused(each).reason)).toEqual(['RESERVATION_RELEASED', 'EXCEEDS_LIMIT']);
+  await world.release(id);
+  await lane.submit(make.update('t', { limits: 300 }));
+  if (where === 'in the journal') {
+    await world.project();
+    lane.reset();
+  }
+  const searchCount = world.searches.length;
+  expect([await released.again(), await tooMuch.again()]).toEqual(told);
+  expect(world.searches.length > searchCount).toBe(where === 'in the journal');
+});

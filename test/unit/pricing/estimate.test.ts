@@ -14,6 +14,7 @@ import {
   type ModelCall,
   SERVER_TOOLS_MAX,
 } from '../../../src/pricing/model-call.ts';
+import type { PriceBook } from '../../../src/pricing/price-book.ts';
 import type { PriceRow } from '../../../src/pricing/price-row.ts';
 import { TIER_CLASSES } from '../../../src/pricing/service-tier.ts';
 import { priceBook, priceRow, START_MS, unitRow } from '../../support/price-rows.ts';
@@ -311,12 +312,15 @@ describe('what a budget allows', () => {
       },
     ],
   });
+  const refusedBy = (known: PriceBook | undefined, rules: ModelRules, call: Partial<ModelCall>) => {
+    const found = refuseModels(known, rules, { ...vouched, ...call });
+    return found === 'unknown' ? found : found?.rule;
+  };
   const refused = (rules: ModelRules, model: string, serviceTier?: string, provider = 'openai') =>
-    refuseModels(book, rules, {
-      ...vouched,
+    refusedBy(book, rules, {
       candidates: [{ provider, model }],
       ...(serviceTier === undefined ? {} : { serviceTier }),
-    })?.rule;
+    });
 
   it.each<[readonly string[] | undefined, string, boolean]>([
     [undefined, 'gpt-9', true],
@@ -332,6 +336,31 @@ describe('what a budget allows', () => {
   ])('models %j: %s', (allowedModels, model, isAllowed) => {
     const rules = allowedModels === undefined ? {} : { allowedModels };
     expect(refused(rules, model)).toBe(isAllowed ? undefined : 'allowed_models');
+  });
+
+  it.each<[ModelRules, string, string | undefined]>([
+    [{}, 'gpt-4o', undefined],
+    [{ allowedModels: [] }, 'gpt-4o', 'allowed_models'],
+    [{ allowedModels: ['openai/gpt-4o'] }, 'gpt-4o', undefined],
+    [{ allowedModels: ['openai/omni'] }, 'gpt-4o', 'unknown'],
+    [{ allowedModels: ['openai/gpt-9'] }, 'gpt-4o', 'unknown'],
+    [{ maxTier: 'standard' }, 'gpt-4o', undefined],
+    [{ maxTier: 'flex' }, 'gpt-4o', 'max_tier'],
+    [{ allowedModels: ['openai/omni'], maxTier: 'flex' }, 'gpt-4o', 'max_tier'],
+  ])('without a book %j: %s', (rules, model, said) => {
+    const candidates = [{ provider: 'openai', model }];
+    expect(refusedBy(undefined, rules, { candidates })).toBe(said);
+    if (said !== 'unknown') expect(refusedBy(book, rules, { candidates })).toBe(said);
+  });
+
+  it('without a book knows nothing of a call of which one candidate alone is allowed', () => {
+    const candidates = [
+      { provider: 'openai', model: 'gpt-4o' },
+      { provider: 'openai', model: 'omni' },
+    ];
+    const rules = { allowedModels: ['openai/gpt-4o'] };
+    expect(refusedBy(undefined, rules, { candidates })).toBe('unknown');
+    expect(refusedBy(book, rules, { candidates })).toBeUndefined();
   });
 
   it('finds a model whose id has a slash', () => {
