@@ -126,11 +126,11 @@ export class WaitQueue {
       this.#lines.set(key, line);
       for (const path of paths) this.#linesAt.set(path, (this.#linesAt.get(path) ?? new Set()).add(line));
     }
-    if (queued.seq > line.lastSeq) {
-      line.lastSeq = queued.seq;
-      line.push(waiting);
-    } else this.#putBack(line, waiting);
-    if (line.head === waiting) this.#unjudged.add(line);
+    // A batch that is taken back: who was first comes back where it was.
+    const isHead = line.goesFirst(waiting);
+    if (isHead) this.#unplace(line);
+    line.add(waiting);
+    if (isHead) this.#unjudged.add(line);
   }
 
   remove({ id }: Waiting): void {
@@ -370,13 +370,6 @@ export class WaitQueue {
     const point = new WaitPoint(name, this.#world);
     this.#points.set(name.budget, [...own, point]);
     return point;
-  }
-
-  // A batch that is taken back: those that it took out come back where they were.
-  #putBack(line: PlacedLine, waiting: Waiting): void {
-    this.#unplace(line);
-    line.insert(waiting);
-    this.#unjudged.add(line);
   }
 }
 
