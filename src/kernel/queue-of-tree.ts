@@ -41,10 +41,11 @@ function shareOf(state: Budgets, budget: BudgetPath, child: string, atMs: number
   const own = state.budgetAt(child as BudgetPath);
   if (own === undefined) {
     const weight = child === '' ? 1 : (state.budgetAt(budget)?.def.childTemplate?.weight ?? 1);
-    return { useMicros: 0n, weight: BigInt(weight) };
+    return { useMicros: 0n, weight: BigInt(weight), isFading: false };
   }
   const heldMicros = own.counters[0]?.heldMicros ?? 0n;
-  return { useMicros: heldMicros + recentMicros(own.recent ?? NO_USE, atMs), weight: BigInt(own.def.weight) };
+  const spentMicros = recentMicros(own.recent ?? NO_USE, atMs);
+  return { useMicros: heldMicros + spentMicros, weight: BigInt(own.def.weight), isFading: spentMicros > 0n };
 }
 
 function viewsAt(state: Budgets, budget: BudgetPath, known: Views | undefined): Views | undefined {

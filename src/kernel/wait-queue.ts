@@ -55,6 +55,8 @@ export class WaitQueue {
   readonly #turns = new IndexedHeap<PlacedLine>(goesBefore);
   /** Points where shares have changed. */
   readonly #shifted = new Set<WaitPoint>();
+  /** Points where time alone may change the order. */
+  readonly #fading = new Set<WaitPoint>();
   /** Of time by which shares were reckoned last at all points. */
   #step = -1;
 
@@ -66,6 +68,10 @@ export class WaitQueue {
       firstChanged: (before, after) => {
         if (before !== undefined) this.#setTurn(before);
         if (after !== undefined) this.#setTurn(after);
+      },
+      fadingChanged: (point) => {
+        if (point.isFading) this.#fading.add(point);
+        else this.#fading.delete(point);
       },
     };
   }
@@ -103,13 +109,15 @@ export class WaitQueue {
   isDue(nowMs: number): boolean {
     if (this.#unjudged.size > 0 || this.#stirred.size > 0 || this.#shifted.size > 0) return true;
     if (this.#claiming.size > 0) return true;
-    return this.dueMs <= nowMs || stepAt(nowMs) !== this.#step;
+    // A clock that is behind the last look has nothing new to say.
+    return this.dueMs <= nowMs || stepAt(nowMs) > this.#step;
   }
 
   /** When somebody has to be looked at next though nothing happens. */
   get dueMs(): number {
     const endMs = this.#ends.top?.queued.untilMs ?? Number.POSITIVE_INFINITY;
-    return Math.min(endMs, this.#wakes.top?.wakeMs ?? Number.POSITIVE_INFINITY);
+    const shiftMs = this.#fading.size > 0 ? (this.#step + 1) * SHARE_STEP_MS : Number.POSITIVE_INFINITY;
+    return Math.min(endMs, shiftMs, this.#wakes.top?.wakeMs ?? Number.POSITIVE_INFINITY);
   }
 
   add(waiting: Waiting): void {

@@ -35,7 +35,7 @@ const waiters = (count = COUNT): Waiting[] => Array.from({ length: count }, (_, 
 const mixed = <T>(all: readonly T[]): T[] => all.map((_, at) => all[(at * 1_777) % all.length] as T);
 
 const emptyQueue = (): WaitQueue =>
-  new WaitQueue({ shareOf: () => ({ useMicros: 0n, weight: 1n }), viewsAt: () => undefined });
+  new WaitQueue({ shareOf: () => ({ useMicros: 0n, weight: 1n, isFading: false }), viewsAt: () => undefined });
 
 // Each is compared on its way through a heap, twice a level at the most.
 const pathOf = (count: number): number => 4 * count * Math.ceil(Math.log2(COUNT));
