@@ -39,8 +39,7 @@ export function decideQueue(
 ): readonly Entry[] {
   const { queue } = state;
   if (queue === undefined || !queue.isDue(context.nowMs)) return NONE;
-  const ended = queue.ended(context.nowMs, ENDED_PAGE);
-  if (ended.length > 0) return [timedOut(state, ended, context)];
+  if (queue.hasEnded(context.nowMs)) return [timedOut(state, queue.ended(context.nowMs), context)];
   for (; heads.left > 0; heads.left -= 1) {
     const open = queue.nextUnjudged(context.nowMs) ?? queue.nextStirred(context.nowMs);
     const line = open ?? queue.nextClaim;
@@ -135,14 +134,17 @@ export function reserveOf(treeId: TreeId, waiting: Waiting): Reserve {
 
 // A refusal that waiting can't cure is what the key is remembered by; it has an entry of its own then. Judged one by one, and no further
 // than the first of those: thousands may be over at once.
-function timedOut(state: TreeState, ended: readonly Waiting[], context: DecideContext): LeftQueue {
+function timedOut(state: TreeState, ended: Iterable<Waiting>, context: DecideContext): LeftQueue {
   const leaves: Leave[] = [];
   for (const waiting of ended) {
     const refusal = timeoutRefusal(state, waiting, context);
     const leave = leaveOf(waiting, refusal, context);
-    if (!isRemembered(refusal)) leaves.push(leave);
-    else if (leaves.length > 0) break;
-    else return { ...leftQueue(state, [leave], context), key: waiting.queued.key, personal: personalOf(waiting) };
+    if (isRemembered(refusal)) {
+      if (leaves.length > 0) break;
+      return { ...leftQueue(state, [leave], context), key: waiting.queued.key, personal: personalOf(waiting) };
+    }
+    leaves.push(leave);
+    if (leaves.length === ENDED_PAGE) break;
   }
   return leftQueue(state, leaves, context);
 }

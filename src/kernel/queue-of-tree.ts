@@ -23,8 +23,17 @@ export function queueOf(state: Budgets): WaitQueue {
   });
 }
 
-/** Takes note of an effect on a budget; `frees`: less of it is used than before. A share of a limit is counted where the limit is. */
-export function budgetMoved(queue: WaitQueue, state: Budgets, def: BudgetDef, effect: Effect, frees: boolean): void {
+/** Takes note of an effect, of each of its budgets once: a budget has an account for each window, and each child that it counts apart. */
+export function effectMoved(queue: WaitQueue, state: Budgets, effect: Effect): void {
+  const frees = effect.heldMicros + effect.settledMicros + effect.overrunMicros < 0n || effect.active < 0;
+  for (const no of new Set(effect.accounts.map(({ budgetNo }) => budgetNo))) {
+    const budget = state.budget(no);
+    if (budget !== undefined) budgetMoved(queue, state, budget.def, effect, frees);
+  }
+}
+
+// `frees`: less of it is used than before. A share of a limit is counted where the limit is.
+function budgetMoved(queue: WaitQueue, state: Budgets, def: BudgetDef, effect: Effect, frees: boolean): void {
   queue.budgetMoved(def, frees);
   const through = childrenIn(def, effect.accounts);
   // What goes through two floors at once is taken once, and kept back less for both of them.

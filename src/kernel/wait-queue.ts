@@ -239,16 +239,24 @@ export class WaitQueue {
     for (const line of this.#lines.values()) this.#unjudged.add(line);
   }
 
-  /** Up to `countMax` whose time is over, those whose was first over first. */
-  ended(nowMs: number, countMax: number): Waiting[] {
+  /** Whether the time of anybody is over. */
+  hasEnded(nowMs: number): boolean {
+    const first = this.#ends.top;
+    return first !== undefined && first.queued.untilMs <= nowMs;
+  }
+
+  /** Those whose time is over, whose was first over first. The queue must not change until the last one is read. */
+  *ended(nowMs: number): Generator<Waiting> {
     const found: Waiting[] = [];
-    for (let next = this.#ends.top; next !== undefined && next.queued.untilMs <= nowMs; next = this.#ends.top) {
-      if (found.length === countMax) break;
-      found.push(next);
-      this.#ends.remove(next);
+    try {
+      for (let next = this.#ends.top; next !== undefined && next.queued.untilMs <= nowMs; next = this.#ends.top) {
+        found.push(next);
+        this.#ends.remove(next);
+        yield next;
+      }
+    } finally {
+      for (const each of found) this.#ends.add(each);
     }
-    for (const each of found) this.#ends.add(each);
-    return found;
   }
 
   /** A head that has to be judged whatever its places; undefined where there is none. */
