@@ -24,7 +24,7 @@ import {
   withoutPast,
 } from './moving-budget.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
-import { effectMoved, queueOf } from './queue-of-tree.ts';
+import { effectMoved, queueAnew, queueOf } from './queue-of-tree.ts';
 import { Before, type StatePosition } from './records-before.ts';
 import { Remembered } from './remembered.ts';
 import type { Reservation } from './reservation.ts';
@@ -146,6 +146,11 @@ export class TreeState {
   /** Live reservations whose lease and grace have run out at `nowMs`, oldest first, up to `countMax`. */
   due(nowMs: number, countMax: number): Reservation[] {
     return this.#leases.due(nowMs, countMax).map(({ id }) => this.#leased(id));
+  }
+
+  /** Makes the queue anew from who waits, for a fault in it: nobody is looked at, and has a place, before `restUntilMs`. */
+  renewQueue(restUntilMs: number): void {
+    if (this.#queue !== undefined) this.#queue = queueAnew(this, restUntilMs);
   }
 
   /** When those who wait have to be looked at though nothing happens: a wait or a lease is over. Infinite where nobody waits. */

@@ -29,6 +29,8 @@ export interface LaneObserver {
   readonly batchEnded: (report: BatchReport) => void;
   /** A command was refused without a decision: at the door, while it waited, or since its batch could not be appended. */
   readonly refused: (command: CommandKind, reason: Reason) => void;
+  /** So many of those who wait could not be judged, or their queue not be gone through, by a fault of the program. */
+  readonly queueFailed?: (count: number) => void;
 }
 
 /** Nobody wants to know. */

@@ -72,6 +72,8 @@ export class LaneTally {
   overrunCount = 0;
   /** Over all units, in micro-units. */
   overrunMicros = 0;
+  /** Faults in judging those who wait. */
+  queueFaultCount = 0;
 
   constructor(commands: readonly string[], reasons: readonly string[]) {
     this.#commands = new ClosedLabels(commands);
@@ -107,6 +109,11 @@ export class LaneTally {
   /** A command was refused without a decision: at the door, while it waited, or since its batch could not be appended. */
   turnedAway(command: string, reason: string): void {
     bump(this.#turnedAway, this.#cell(this.#commands.indexOf(command), reason));
+  }
+
+  /** So many of those who wait could not be judged by a fault. */
+  queueFailed(count: number): void {
+    this.queueFaultCount += count;
   }
 
   /** Decisions by command, outcome and reason, those that happened. */

@@ -47,6 +47,7 @@ export interface LaneTelemetry {
   readonly runBatch?: <T>(items: readonly ItemShape[], work: () => Promise<T>) => Promise<T>;
   readonly batchEnded: (batch: BatchShape) => void;
   readonly refused: (command: string, reason: string) => void;
+  readonly queueFailed: (count: number) => void;
 }
 
 /** Telemetry under way. */
@@ -94,7 +95,8 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
 
 function laneTelemetry(tally: LaneTally, tracing: Tracing | undefined): LaneTelemetry {
   const refused = (command: string, reason: string): void => tally.turnedAway(command, reason);
-  if (tracing === undefined) return { batchEnded: (batch) => tally.batchEnded(batch), refused };
+  const queueFailed = (count: number): void => tally.queueFailed(count);
+  if (tracing === undefined) return { batchEnded: (batch) => tally.batchEnded(batch), refused, queueFailed };
   return {
     submitted: (command) => tracing.submitted(command),
     runBatch: (items, work) => tracing.runBatch(items, work),
@@ -103,6 +105,7 @@ function laneTelemetry(tally: LaneTally, tracing: Tracing | undefined): LaneTele
       tracing.batchEnded(batch);
     },
     refused,
+    queueFailed,
   };
 }
 
