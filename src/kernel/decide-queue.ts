@@ -9,7 +9,7 @@ import { isWorthWaiting } from './enqueue.ts';
 import type { Entry, EntryBase, Leave, LeftQueue } from './entry.ts';
 import { type LimitRoom, limitRooms } from './headroom.ts';
 import { invariant } from './invariant.ts';
-import { publicReservationId, type TreeId } from './names.ts';
+import { publicReservationId, type ReservationId, type TreeId } from './names.ts';
 import { isRemembered, type Refusal } from './refusal.ts';
 import { HELD_RETRY_MS } from './refuse-money.ts';
 import { alternativeOf } from './refuse-price.ts';
@@ -23,9 +23,23 @@ import type { WaitQueue } from './wait-queue.ts';
 /** Whose time is over at once, in one entry. */
 const ENDED_PAGE = 100;
 
+/** How long one that could not be judged for a fault is left alone: often enough for a fault that passes, and nobody's time where it stays. */
+const FAULT_AGAIN_MS = 10_000;
+
+/** A fault of the program in judging one that waits; without an id: in the queue itself. */
+export interface QueueFault {
+  readonly id: ReservationId | undefined;
+  readonly error: unknown;
+}
+
 /** How many of those who wait may still be judged before others have their turn: thousands may have to be. */
 export interface HeadsLeft {
   left: number;
+  /**
+   * Told of a fault in judging one: it is judged again after a while, waits for nothing until then and holds nobody back. Default: the
+   * fault is thrown.
+   */
+  readonly failed?: (fault: QueueFault) => void;
 }
 
 /**
@@ -39,19 +53,38 @@ export function decideQueue(
 ): readonly Entry[] {
   const { queue } = state;
   if (queue === undefined || !queue.isDue(context.nowMs)) return NONE;
-  const ended = queue.ended(context.nowMs, ENDED_PAGE);
-  if (ended.length > 0) return [timedOut(state, ended, context)];
+  if (queue.hasEnded(context.nowMs)) return [timedOut(state, queue.ended(context.nowMs), context, heads)];
   for (; heads.left > 0; heads.left -= 1) {
     const open = queue.nextUnjudged(context.nowMs) ?? queue.nextStirred(context.nowMs);
     const line = open ?? queue.nextClaim;
     if (line === undefined) return NONE;
-    const entries = lookAt(state, queue, line, context, open === undefined);
+    const entries = tryAt(state, queue, line, context, open === undefined, heads);
     if (entries.length > 0) return entries;
   }
   return NONE;
 }
 
 const NONE: readonly never[] = [];
+
+// One that fails fails alone.
+function tryAt(
+  state: TreeState,
+  queue: WaitQueue,
+  line: PlacedLine,
+  context: DecideContext,
+  isTurn: boolean,
+  { failed }: HeadsLeft,
+): readonly Entry[] {
+  const { id } = line.head;
+  try {
+    return lookAt(state, queue, line, context, isTurn);
+  } catch (error) {
+    if (failed === undefined) throw error;
+    failed({ id, error });
+    queue.setAside(line, context.nowMs + FAULT_AGAIN_MS);
+    return NONE;
+  }
+}
 
 // One that fits claims what it asks for, and is granted it when it is its turn: when all others have been looked at.
 function lookAt(
@@ -144,14 +177,22 @@ export function reserveOf(treeId: TreeId, waiting: Waiting): Reserve {
 
 // A refusal that waiting can't cure is what the key is remembered by; it has an entry of its own then. Judged one by one, and no further
 // than the first of those: thousands may be over at once.
-function timedOut(state: TreeState, ended: readonly Waiting[], context: DecideContext): LeftQueue {
+function timedOut(
+  state: TreeState,
+  ended: Iterable<Waiting>,
+  context: DecideContext,
+  { failed }: HeadsLeft,
+): LeftQueue {
   const leaves: Leave[] = [];
   for (const waiting of ended) {
-    const refusal = timeoutRefusal(state, waiting, context);
+    const refusal = timeoutRefusal(state, waiting, context, failed);
     const leave = leaveOf(waiting, refusal, context);
-    if (!isRemembered(refusal)) leaves.push(leave);
-    else if (leaves.length > 0) break;
-    else return { ...leftQueue(state, [leave], context), key: waiting.queued.key, personal: personalOf(waiting) };
+    if (isRemembered(refusal)) {
+      if (leaves.length > 0) break;
+      return { ...leftQueue(state, [leave], context), key: waiting.queued.key, personal: personalOf(waiting) };
+    }
+    leaves.push(leave);
+    if (leaves.length === ENDED_PAGE) break;
   }
   return leftQueue(state, leaves, context);
 }
@@ -162,8 +203,19 @@ function personalOf({ queued, actingFor, labels }: Waiting): LeftQueue['personal
   return commitment === undefined ? undefined : { commitment, salt, actingFor, labels };
 }
 
-function timeoutRefusal(state: TreeState, waiting: Waiting, context: DecideContext): Refusal {
-  const standing = standingRefusal(state, waiting, context);
+function timeoutRefusal(
+  state: TreeState,
+  waiting: Waiting,
+  context: DecideContext,
+  failed: HeadsLeft['failed'],
+): Refusal {
+  let standing = unjudgedRefusal(waiting, 'it could not be judged');
+  try {
+    standing = standingRefusal(state, waiting, context);
+  } catch (error) {
+    if (failed === undefined) throw error;
+    failed({ id: waiting.id, error });
+  }
   if (!isWorthWaiting(standing)) return standing;
   const { message } = standing;
   const waitedMs = context.nowMs - waiting.createMs;
@@ -175,11 +227,15 @@ export function standingRefusal(state: TreeState, waiting: Waiting, context: Dec
   const judged = judgeReserve(state, reserveOf(state.treeId, waiting), context);
   const outcome = 'kind' in judged ? judged : judged.outcome;
   if (outcome.kind === 'refusal') return outcome;
-  const { blockedBy, limit } = waiting.queued;
+  return unjudgedRefusal(waiting, 'it would fit but for its turn, which has not come');
+}
+
+// By what it was short of when it came.
+function unjudgedRefusal({ queued: { blockedBy, limit } }: Waiting, message: string): Refusal {
   return {
     kind: 'refusal',
     reason: 'CAPACITY_HELD',
-    message: 'it would fit but for its turn, which has not come',
+    message,
     budget: blockedBy,
     ...(limit !== '' && { limit }),
     retryAfterMs: HELD_RETRY_MS,

@@ -8,7 +8,7 @@ export type EditForWaits = 'none' | 'raised' | 'rules';
 /** See the head of this file. A weight is not looked at: it changes the order alone. */
 export function editForWaits(before: BudgetDef, after: BudgetDef): EditForWaits {
   const changed = (Object.keys(after) as (keyof BudgetDef)[]).filter(
-    (name) => before[name] !== after[name] && !NO_RULES.has(name),
+    (name) => !NO_RULES.has(name) && !isAlike(before[name], after[name]),
   );
   if (changed.length === 0) return 'none';
   const { limits } = after;
@@ -30,6 +30,15 @@ const NO_RULES: ReadonlySet<keyof BudgetDef> = new Set([
   'revision',
   'updateMs',
 ]);
+
+// Whoever states a list states all of it, as it is for the most part.
+function isAlike(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [ofA, ofB] = [a as Record<string, unknown>, b as Record<string, unknown>];
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((name) => isAlike(ofA[name], ofB[name]));
+}
 
 // One that counts in another window now has other spend in its way, and may have lost what was topped up.
 function isNoLess(before: LimitDef | undefined, { no, windowNo, amountMicros }: LimitDef): boolean {

@@ -2,6 +2,7 @@
 // however many leases there are, and a hold that is settled early leaves nothing behind, unlike in a heap. A bucket is put
 // into order when somebody reads it, and stays so while its leases go, so that a hundred thousand of them that are due at
 // once can be taken page by page.
+import { IndexedHeap } from './indexed-heap.ts';
 import type { ReservationId } from './names.ts';
 
 const BUCKET_MS = 1_000;
@@ -13,27 +14,35 @@ export interface Lease {
 }
 
 interface Bucket {
+  readonly no: number;
   /** By how many milliseconds they are due after the bucket begins: small numbers need no memory of their own. */
   leases: Map<ReservationId, number>;
   /** Whether `leases` is in the order in which they are due. */
   inOrder: boolean;
+  /** The least of `leases`; undefined where it has to be looked for. */
+  leastMs: number | undefined;
 }
 
 /** The leases of one tree. */
 export class LeaseIndex {
   readonly #buckets = new Map<number, Bucket>();
-  #bucketMin = Number.POSITIVE_INFINITY;
+  /** Who asks for the first one asks after every batch, and there may be one for each second of a day. */
+  readonly #firstBuckets = new IndexedHeap<Bucket>((a, b) => a.no < b.no);
 
   /** Adds a lease; its id must not be in the index with another time. */
   add(id: ReservationId, reclaimMs: number): void {
     const bucketNo = bucketNoOf(reclaimMs);
+    const afterStartMs = reclaimMs - bucketNo * BUCKET_MS;
     let bucket = this.#buckets.get(bucketNo);
     if (bucket === undefined) {
-      bucket = { leases: new Map(), inOrder: true };
+      bucket = { no: bucketNo, leases: new Map(), inOrder: true, leastMs: afterStartMs };
       this.#buckets.set(bucketNo, bucket);
-      if (bucketNo < this.#bucketMin) this.#bucketMin = bucketNo;
-    } else bucket.inOrder = false;
-    bucket.leases.set(id, reclaimMs - bucketNo * BUCKET_MS);
+      this.#firstBuckets.add(bucket);
+    } else {
+      bucket.inOrder = false;
+      if (bucket.leastMs !== undefined && afterStartMs < bucket.leastMs) bucket.leastMs = afterStartMs;
+    }
+    bucket.leases.set(id, afterStartMs);
   }
 
   /** Removes a lease that was added with this time. */
@@ -42,10 +51,10 @@ export class LeaseIndex {
     const bucket = this.#buckets.get(bucketNo);
     if (bucket === undefined) return;
     bucket.leases.delete(id);
-    if (bucket.leases.size > 0) return;
-    this.#buckets.delete(bucketNo);
-    if (bucketNo === this.#bucketMin)
-      this.#bucketMin = this.#buckets.size === 0 ? Number.POSITIVE_INFINITY : Number.NaN;
+    if (bucket.leases.size === 0) {
+      this.#buckets.delete(bucketNo);
+      this.#firstBuckets.remove(bucket);
+    } else if (reclaimMs - bucketNo * BUCKET_MS === bucket.leastMs) bucket.leastMs = undefined;
   }
 
   /** Up to `countMax` leases with reclaimMs <= nowMs, by time, then id. */
@@ -61,15 +70,18 @@ export class LeaseIndex {
 
   /** When the first is due; infinite where there is none. */
   nextMs(): number {
-    for (const { reclaimMs } of this.between(Number.NEGATIVE_INFINITY, Number.MAX_SAFE_INTEGER)) return reclaimMs;
-    return Number.POSITIVE_INFINITY;
+    const bucket = this.#firstBuckets.top;
+    if (bucket === undefined) return Number.POSITIVE_INFINITY;
+    bucket.leastMs ??= leastOf(bucket.leases.values());
+    return bucket.no * BUCKET_MS + bucket.leastMs;
   }
 
   /** Leases with afterMs < reclaimMs <= untilMs, by time, then id. The index must not change until the last one is read. */
   *between(afterMs: number, untilMs: number): Generator<Lease> {
     const bucketMax = bucketNoOf(untilMs);
-    if (this.#firstBucket() > bucketMax) return;
-    for (const bucketNo of this.#bucketsBetween(bucketNoOf(afterMs), bucketMax)) {
+    const first = this.#firstBuckets.top;
+    if (first === undefined || first.no > bucketMax) return;
+    for (const bucketNo of this.#bucketsBetween(Math.max(first.no, bucketNoOf(afterMs)), bucketMax)) {
       for (const [id, afterStartMs] of this.#inOrder(bucketNo)) {
         const reclaimMs = bucketNo * BUCKET_MS + afterStartMs;
         if (reclaimMs > untilMs) return;
@@ -78,18 +90,14 @@ export class LeaseIndex {
     }
   }
 
-  // NaN marks a smallest bucket that was emptied: it is looked up again only when somebody asks.
-  #firstBucket(): number {
-    if (Number.isNaN(this.#bucketMin)) {
-      let min = Number.POSITIVE_INFINITY;
-      for (const bucketNo of this.#buckets.keys()) if (bucketNo < min) min = bucketNo;
-      this.#bucketMin = min;
-    }
-    return this.#bucketMin;
+  // Those of the next seconds one by one: usually few are due, of many.
+  #bucketsBetween(bucketMin: number, bucketMax: number): Iterable<number> {
+    if (bucketMax - bucketMin < this.#buckets.size) return this.#bucketsFrom(bucketMin, bucketMax);
+    return [...this.#buckets.keys()].filter((no) => no >= bucketMin && no <= bucketMax).sort((a, b) => a - b);
   }
 
-  #bucketsBetween(bucketMin: number, bucketMax: number): number[] {
-    return [...this.#buckets.keys()].filter((no) => no >= bucketMin && no <= bucketMax).sort((a, b) => a - b);
+  *#bucketsFrom(bucketMin: number, bucketMax: number): Generator<number> {
+    for (let no = bucketMin; no <= bucketMax; no += 1) if (this.#buckets.has(no)) yield no;
   }
 
   #inOrder(bucketNo: number): ReadonlyMap<ReservationId, number> {
@@ -101,6 +109,12 @@ export class LeaseIndex {
     }
     return bucket.leases;
   }
+}
+
+function leastOf(all: Iterable<number>): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (const each of all) if (each < least) least = each;
+  return least;
 }
 
 function bucketNoOf(reclaimMs: number): number {

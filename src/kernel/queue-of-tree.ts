@@ -4,8 +4,9 @@ import { childrenIn } from './child-share.ts';
 import type { Effect } from './entry.ts';
 import type { BudgetPath } from './names.ts';
 import { NO_USE, recentMicros } from './recent-use.ts';
+import type { Reservation } from './reservation.ts';
 import type { WaitLine } from './wait-line.ts';
-import { childAt, type Share } from './wait-order.ts';
+import { childAt, isWaiting, type Share } from './wait-order.ts';
 import type { Views } from './wait-point.ts';
 import { WaitQueue } from './wait-queue.ts';
 
@@ -23,8 +24,28 @@ export function queueOf(state: Budgets): WaitQueue {
   });
 }
 
-/** Takes note of an effect on a budget; `frees`: less of it is used than before. A share of a limit is counted where the limit is. */
-export function budgetMoved(queue: WaitQueue, state: Budgets, def: BudgetDef, effect: Effect, frees: boolean): void {
+/** The queue of all who wait, of whom nothing is known: nobody is looked at before `restUntilMs`. */
+export function queueAnew(
+  state: Budgets & { readonly reservations: () => Iterable<Reservation> },
+  restUntilMs: number,
+): WaitQueue {
+  const queue = queueOf(state);
+  for (const reservation of state.reservations()) if (isWaiting(reservation)) queue.add(reservation);
+  queue.rest(restUntilMs);
+  return queue;
+}
+
+/** Takes note of an effect, of each of its budgets once: a budget has an account for each window, and each child that it counts apart. */
+export function effectMoved(queue: WaitQueue, state: Budgets, effect: Effect): void {
+  const frees = effect.heldMicros + effect.settledMicros + effect.overrunMicros < 0n || effect.active < 0;
+  for (const no of new Set(effect.accounts.map(({ budgetNo }) => budgetNo))) {
+    const budget = state.budget(no);
+    if (budget !== undefined) budgetMoved(queue, state, budget.def, effect, frees);
+  }
+}
+
+// `frees`: less of it is used than before. A share of a limit is counted where the limit is.
+function budgetMoved(queue: WaitQueue, state: Budgets, def: BudgetDef, effect: Effect, frees: boolean): void {
   queue.budgetMoved(def, frees);
   const through = childrenIn(def, effect.accounts);
   // What goes through two floors at once is taken once, and kept back less for both of them.
@@ -41,10 +62,11 @@ function shareOf(state: Budgets, budget: BudgetPath, child: string, atMs: number
   const own = state.budgetAt(child as BudgetPath);
   if (own === undefined) {
     const weight = child === '' ? 1 : (state.budgetAt(budget)?.def.childTemplate?.weight ?? 1);
-    return { useMicros: 0n, weight: BigInt(weight) };
+    return { useMicros: 0n, weight: BigInt(weight), isFading: false };
   }
   const heldMicros = own.counters[0]?.heldMicros ?? 0n;
-  return { useMicros: heldMicros + recentMicros(own.recent ?? NO_USE, atMs), weight: BigInt(own.def.weight) };
+  const spentMicros = recentMicros(own.recent ?? NO_USE, atMs);
+  return { useMicros: heldMicros + spentMicros, weight: BigInt(own.def.weight), isFading: spentMicros > 0n };
 }
 
 function viewsAt(state: Budgets, budget: BudgetPath, known: Views | undefined): Views | undefined {

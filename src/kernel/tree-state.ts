@@ -24,7 +24,7 @@ import {
   withoutPast,
 } from './moving-budget.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
-import { budgetMoved, queueOf } from './queue-of-tree.ts';
+import { effectMoved, queueAnew, queueOf } from './queue-of-tree.ts';
 import { Before, type StatePosition } from './records-before.ts';
 import { Remembered } from './remembered.ts';
 import type { Reservation } from './reservation.ts';
@@ -148,6 +148,11 @@ export class TreeState {
     return this.#leases.due(nowMs, countMax).map(({ id }) => this.#leased(id));
   }
 
+  /** Makes the queue anew from who waits, for a fault in it: nobody is looked at, and has a place, before `restUntilMs`. */
+  renewQueue(restUntilMs: number): void {
+    if (this.#queue !== undefined) this.#queue = queueAnew(this, restUntilMs);
+  }
+
   /** When those who wait have to be looked at though nothing happens: a wait or a lease is over. Infinite where nobody waits. */
   get queueDueMs(): number {
     return this.#queue === undefined ? Number.POSITIVE_INFINITY : Math.min(this.#queue.dueMs, this.#leases.nextMs());
@@ -213,12 +218,10 @@ export class TreeState {
 
   /** Moves counters. Accounts of budgets that are not loaded are passed over: their counters are loaded with the effect. */
   move(effect: Effect, atMs: number): void {
-    const queue = this.#queue;
-    const frees = effect.heldMicros + effect.settledMicros + effect.overrunMicros < 0n || effect.active < 0;
+    if (this.#queue !== undefined) effectMoved(this.#queue, this, effect);
     for (const account of effect.accounts) {
       const budget = this.#mustMove(account.budgetNo);
       if (budget === undefined) continue;
-      if (queue !== undefined) budgetMoved(queue, this, budget.def, effect, frees);
       if (account.windowNo !== 0) {
         if (moveWindow(budget, account, effect, this.#before.stepMoves)) this.#turned.add(account.budgetNo);
         continue;

@@ -1,6 +1,7 @@
 // A line of the wait queue: which one a request stands in, where it is counted, and who is the head.
+import { IndexedHeap } from './indexed-heap.ts';
 import { invariant } from './invariant.ts';
-import { type BudgetPath, chainOf, type ReservationId } from './names.ts';
+import { type BudgetPath, chainOf } from './names.ts';
 import type { Reservation } from './reservation.ts';
 import type { Waiting } from './wait-order.ts';
 
@@ -22,15 +23,12 @@ export interface Ranked {
   readonly child: { readonly rank: number };
 }
 
-/** Those that ask the same in the same class, first come first. */
+/** Those that ask the same in the same class, first come first, in whatever order they are added. */
 export class WaitLine<Place extends Ranked = Ranked> {
   readonly key: string;
   readonly paths: readonly BudgetPath[];
-  readonly #waiting = new Map<ReservationId, Waiting>();
-  // Asked for all the time, and a map whose first ones have gone is slow to say which is the first now.
-  #head: Waiting | undefined;
-  /** Of the last that came. */
-  lastSeq = 0;
+  // A load brings them in no order, and a batch that is taken back brings some of thousands back: each costs the depth of a heap.
+  readonly #waiting = new IndexedHeap<Waiting>(cameBefore);
   readonly places: Place[] = [];
   /** When it has to be looked at again though nothing happens. */
   wakeMs = Number.POSITIVE_INFINITY;
@@ -41,37 +39,39 @@ export class WaitLine<Place extends Ranked = Ranked> {
   }
 
   get head(): Waiting {
-    invariant(this.#head !== undefined, 'a line that is empty is gone');
-    return this.#head;
+    const head = this.#waiting.top;
+    invariant(head !== undefined, 'a line that is empty is gone');
+    return head;
   }
 
   get isEmpty(): boolean {
-    return this.#head === undefined;
+    return this.#waiting.size === 0;
   }
 
-  /** All of them, first come first. */
-  all(): IterableIterator<Waiting> {
-    return this.#waiting.values();
+  /** All of them, in no order. */
+  all(): readonly Waiting[] {
+    return this.#waiting.items;
   }
 
-  /** Adds one that comes after all of them. */
-  push(waiting: Waiting): void {
-    this.#waiting.set(waiting.id, waiting);
-    this.#head ??= waiting;
+  /** Whether one comes before all of them. */
+  goesFirst(waiting: Waiting): boolean {
+    const head = this.#waiting.top;
+    return head === undefined || cameBefore(waiting, head);
   }
 
-  /** Adds one where its sequence says. */
-  insert(waiting: Waiting): void {
-    const all = [...this.#waiting.values(), waiting].sort((a, b) => a.queued.seq - b.queued.seq);
-    this.#waiting.clear();
-    for (const each of all) this.#waiting.set(each.id, each);
-    this.#head = all[0];
+  /** Adds one where its sequence says. Only a line without places may get another head. */
+  add(waiting: Waiting): void {
+    this.#waiting.add(waiting);
   }
 
+  /** Takes one out. Of a line with places not its head. */
   delete(waiting: Waiting): void {
-    this.#waiting.delete(waiting.id);
-    if (this.#head === waiting) this.#head = this.#waiting.values().next().value;
+    this.#waiting.remove(waiting);
   }
+}
+
+function cameBefore(a: Waiting, b: Waiting): boolean {
+  return a.queued.seq < b.queued.seq;
 }
 
 /** Whether of two lines that claim one has its turn before the other: the more urgent, then who came first. One without places waits for nothing. */

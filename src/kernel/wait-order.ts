@@ -18,6 +18,8 @@ export function isWaiting(reservation: Reservation | undefined): reservation is 
 export interface Share {
   readonly useMicros: bigint;
   readonly weight: bigint;
+  /** Whether some of it lies back, and counts less and less. */
+  readonly isFading: boolean;
 }
 
 /** By what the order at a point goes. */

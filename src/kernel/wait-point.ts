@@ -50,6 +50,8 @@ export interface PointWorld {
   readonly emptied: (view: PointView) => void;
   /** Another line comes first at a point. */
   readonly firstChanged: (before: PlacedLine | undefined, after: PlacedLine | undefined) => void;
+  /** Whether time alone may change the order at a point is another question than it was. */
+  readonly fadingChanged: (point: WaitPoint) => void;
 }
 
 /** How often shares are reckoned anew for the time that has passed. */
@@ -71,6 +73,7 @@ export class WaitPoint implements PointName {
   /** Children that have had more, or less, since their shares were reckoned. */
   readonly #moved = new Set<string>();
   #step = NO_STEP;
+  #isFading = false;
 
   constructor({ budget, kind, no }: PointName, world: PointWorld) {
     this.budget = budget;
@@ -87,6 +90,11 @@ export class WaitPoint implements PointName {
   /** Whether different parts of it are open to some. */
   get hasViews(): boolean {
     return this.#told !== undefined;
+  }
+
+  /** Whether time alone may change the order: there are several children, and what one of them has had fades. */
+  get isFading(): boolean {
+    return this.#isFading;
   }
 
   get firstLine(): PlacedLine | undefined {
@@ -137,6 +145,7 @@ export class WaitPoint implements PointName {
     if (changed.length === 0) return;
     const before = this.#inOrder();
     for (const [child, share] of changed) child.view.reckoned(child, share);
+    this.#noteFading();
     this.#views.movedAll();
     const after = this.#inOrder();
     // Whoever stands behind the same ones as before is left the same.
@@ -158,8 +167,9 @@ export class WaitPoint implements PointName {
     const changed: [PlacedChild, Share][] = [];
     const look = (child: PlacedChild): void => {
       const share = this.#share(child.path);
-      const { useMicros, weight } = child.share;
-      if (share.useMicros !== useMicros || share.weight !== weight) changed.push([child, share]);
+      const { useMicros, weight, isFading } = child.share;
+      const isSame = share.useMicros === useMicros && share.weight === weight && share.isFading === isFading;
+      if (!isSame) changed.push([child, share]);
     };
     for (const view of this.#views.items) {
       if (isLater) {
@@ -176,6 +186,7 @@ export class WaitPoint implements PointName {
     const path = childAt(this.budget, line.paths) ?? '';
     const before = this.firstLine;
     line.places.push({ point: this, child: this.#put(line, rank, path, () => this.#share(path)) });
+    this.#noteFading();
     if (this.firstLine !== before) this.#world.firstChanged(before, this.firstLine);
   }
 
@@ -203,6 +214,7 @@ export class WaitPoint implements PointName {
       this.#byKey.delete(view.key);
       this.#world.emptied(view);
     } else this.#views.add(view);
+    this.#noteFading();
     if (!wasFirst) return;
     if (!view.isEmpty) this.#world.stir(view, this);
     for (const other of behind) if (view.isEmpty || !viewIsAhead(view, other)) this.#world.stir(other, this);
@@ -231,6 +243,19 @@ export class WaitPoint implements PointName {
 
   #placed(line: PlacedLine, { rank, path, share }: PlacedChild): Place {
     return { point: this, child: this.#put(line, rank, path, () => share) };
+  }
+
+  #noteFading(): void {
+    let childCount = 0;
+    let fadingCount = 0;
+    for (const view of this.#views.items) {
+      childCount += view.childCount;
+      fadingCount += view.fadingCount;
+    }
+    const isFading = childCount > 1 && fadingCount > 0;
+    if (isFading === this.#isFading) return;
+    this.#isFading = isFading;
+    this.#world.fadingChanged(this);
   }
 
   #viewsNow(): Views | undefined {

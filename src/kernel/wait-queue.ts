@@ -31,6 +31,7 @@ import {
   SHARE_STEP_MS,
   WaitPoint,
 } from './wait-point.ts';
+import { Waiters } from './waiters.ts';
 
 /** See the head of this file. */
 export class WaitQueue {
@@ -39,12 +40,8 @@ export class WaitQueue {
   /** Lines that ask each path or one below it. */
   readonly #linesAt = new Map<BudgetPath, Set<PlacedLine>>();
   readonly #points = new Map<BudgetPath, WaitPoint[]>();
-  readonly #byDigest = new Map<string, ReservationId>();
-  readonly #ends = new IndexedHeap<Waiting>((a, b) => a.queued.untilMs < b.queued.untilMs);
-  readonly #byId = new Map<ReservationId, Waiting>();
+  readonly #waiters = new Waiters();
   readonly #wakes = new IndexedHeap<PlacedLine>((a, b) => a.wakeMs < b.wakeMs);
-  /** How many wait on each path and below it. */
-  readonly #counts = new Map<BudgetPath, number>();
   /** Lines whose head has to be judged, whatever its places. */
   readonly #unjudged = new Set<PlacedLine>();
   /** Of which the first has to be judged, unless it claims. */
@@ -55,6 +52,12 @@ export class WaitQueue {
   readonly #turns = new IndexedHeap<PlacedLine>(goesBefore);
   /** Points where shares have changed. */
   readonly #shifted = new Set<WaitPoint>();
+  /** Points where time alone may change the order. */
+  readonly #fading = new Set<WaitPoint>();
+  /** Those that have a line of their own for a fault in judging them. */
+  readonly #aside = new Set<ReservationId>();
+  /** Nobody is looked at before. */
+  #restUntilMs = 0;
   /** Of time by which shares were reckoned last at all points. */
   #step = -1;
 
@@ -67,16 +70,20 @@ export class WaitQueue {
         if (before !== undefined) this.#setTurn(before);
         if (after !== undefined) this.#setTurn(after);
       },
+      fadingChanged: (point) => {
+        if (point.isFading) this.#fading.add(point);
+        else this.#fading.delete(point);
+      },
     };
   }
 
   get count(): number {
-    return this.#byId.size;
+    return this.#waiters.count;
   }
 
   /** All that wait, in no order. */
   waiting(): IterableIterator<Waiting> {
-    return this.#byId.values();
+    return this.#waiters.all();
   }
 
   /** What a child of a budget has had at `nowMs`. */
@@ -85,75 +92,66 @@ export class WaitQueue {
   }
 
   byId(id: ReservationId): Waiting | undefined {
-    return this.#byId.get(id);
+    return this.#waiters.byId(id);
   }
 
   /** The one that waits under an idempotency key. */
   byKey(digest: string): Waiting | undefined {
-    const id = this.#byDigest.get(digest);
-    return id === undefined ? undefined : this.#byId.get(id);
+    return this.#waiters.byKey(digest);
   }
 
   /** How many wait on a path and below it. */
   countAt(path: BudgetPath): number {
-    return this.#counts.get(path) ?? 0;
+    return this.#waiters.countAt(path);
   }
 
   /** Whether somebody has to be looked at though nothing else happens at `nowMs`. */
   isDue(nowMs: number): boolean {
+    if (nowMs < this.#restUntilMs) return false;
     if (this.#unjudged.size > 0 || this.#stirred.size > 0 || this.#shifted.size > 0) return true;
     if (this.#claiming.size > 0) return true;
-    return this.dueMs <= nowMs || stepAt(nowMs) !== this.#step;
+    // A clock that is behind the last look has nothing new to say.
+    return this.dueMs <= nowMs || stepAt(nowMs) > this.#step;
   }
 
   /** When somebody has to be looked at next though nothing happens. */
   get dueMs(): number {
-    const endMs = this.#ends.top?.queued.untilMs ?? Number.POSITIVE_INFINITY;
-    return Math.min(endMs, this.#wakes.top?.wakeMs ?? Number.POSITIVE_INFINITY);
+    const shiftMs = this.#fading.size > 0 ? (this.#step + 1) * SHARE_STEP_MS : Number.POSITIVE_INFINITY;
+    const dueMs = Math.min(this.#waiters.firstEndMs, shiftMs, this.#wakes.top?.wakeMs ?? Number.POSITIVE_INFINITY);
+    const isResting = this.#restUntilMs > 0 && this.#unjudged.size > 0;
+    return isResting ? this.#restUntilMs : Math.max(dueMs, this.#restUntilMs);
   }
 
   add(waiting: Waiting): void {
-    const { id, queued } = waiting;
-    this.#byId.set(id, waiting);
-    this.#byDigest.set(queued.key.digest, id);
-    this.#ends.add(waiting);
-    const paths = pathsOf(waiting);
-    for (const path of paths) this.#counts.set(path, this.countAt(path) + 1);
-    const key = lineKey(waiting);
+    this.#waiters.add(waiting);
+    const key = this.#keyOf(waiting);
     let line = this.#lines.get(key);
     if (line === undefined) {
       line = new WaitLine<Place>(key, waiting);
       this.#lines.set(key, line);
-      for (const path of paths) this.#linesAt.set(path, (this.#linesAt.get(path) ?? new Set()).add(line));
+      for (const path of pathsOf(waiting)) this.#linesAt.set(path, (this.#linesAt.get(path) ?? new Set()).add(line));
     }
-    if (queued.seq > line.lastSeq) {
-      line.lastSeq = queued.seq;
-      line.push(waiting);
-    } else this.#putBack(line, waiting);
-    if (line.head === waiting) this.#unjudged.add(line);
+    // A batch that is taken back: who was first comes back where it was.
+    const isHead = line.goesFirst(waiting);
+    if (isHead) this.#unplace(line);
+    line.add(waiting);
+    if (isHead) this.#unjudged.add(line);
   }
 
   remove({ id }: Waiting): void {
-    const waiting = this.#byId.get(id);
+    const waiting = this.byId(id);
     invariant(waiting !== undefined, `${id} does not wait`);
-    const line = this.#lines.get(lineKey(waiting));
+    const line = this.#lines.get(this.#keyOf(waiting));
     invariant(line !== undefined, `${id} waits in a line`);
+    this.#aside.delete(id);
     const isHead = line.head === waiting;
     if (isHead) this.#unplace(line);
-    this.#byId.delete(id);
-    this.#byDigest.delete(waiting.queued.key.digest);
-    this.#ends.remove(waiting);
-    const paths = pathsOf(waiting);
-    for (const path of paths) {
-      const count = this.countAt(path) - 1;
-      if (count === 0) this.#counts.delete(path);
-      else this.#counts.set(path, count);
-    }
+    this.#waiters.remove(waiting);
     line.delete(waiting);
     if (line.isEmpty) {
       this.#lines.delete(line.key);
       this.#unjudged.delete(line);
-      for (const path of paths) {
+      for (const path of pathsOf(waiting)) {
         const lines = this.#linesAt.get(path);
         lines?.delete(line);
         if (lines?.size === 0) this.#linesAt.delete(path);
@@ -220,8 +218,8 @@ export class WaitQueue {
 
   /** Has the head of a line judged again, where this one is the head. */
   stir(id: ReservationId): void {
-    const waiting = this.#byId.get(id);
-    const line = waiting && this.#lines.get(lineKey(waiting));
+    const waiting = this.byId(id);
+    const line = waiting && this.#lines.get(this.#keyOf(waiting));
     if (line?.head === waiting && line !== undefined) this.#unjudged.add(line);
   }
 
@@ -231,16 +229,14 @@ export class WaitQueue {
     for (const line of this.#lines.values()) this.#unjudged.add(line);
   }
 
-  /** Up to `countMax` whose time is over, those whose was first over first. */
-  ended(nowMs: number, countMax: number): Waiting[] {
-    const found: Waiting[] = [];
-    for (let next = this.#ends.top; next !== undefined && next.queued.untilMs <= nowMs; next = this.#ends.top) {
-      if (found.length === countMax) break;
-      found.push(next);
-      this.#ends.remove(next);
-    }
-    for (const each of found) this.#ends.add(each);
-    return found;
+  /** Whether the time of anybody is over. */
+  hasEnded(nowMs: number): boolean {
+    return this.#waiters.firstEndMs <= nowMs;
+  }
+
+  /** See Waiters.ended. */
+  ended(nowMs: number): Iterable<Waiting> {
+    return this.#waiters.ended(nowMs);
   }
 
   /** A head that has to be judged whatever its places; undefined where there is none. */
@@ -331,6 +327,27 @@ export class WaitQueue {
     else this.#wakes.add(line);
   }
 
+  /** Leaves the head of a line alone until an instant: it has no place, and the others of its line go on without it. */
+  setAside(line: PlacedLine, wakeMs: number): void {
+    const { head } = line;
+    this.remove(head);
+    this.#aside.add(head.id);
+    this.add(head);
+    const own = this.#lines.get(this.#keyOf(head));
+    invariant(own !== undefined, `${head.id} waits in a line of its own`);
+    this.place(own, { points: [], rank: 0, wakeMs, claims: false });
+  }
+
+  /** Looks at nobody until an instant. */
+  rest(untilMs: number): void {
+    this.#restUntilMs = untilMs;
+  }
+
+  #keyOf(waiting: Waiting): string {
+    const key = lineKey(waiting);
+    return this.#aside.has(waiting.id) ? `${key} ${waiting.id}` : key;
+  }
+
   /** Lines that ask a budget or one below it. */
   linesAt(path: BudgetPath): Iterable<PlacedLine> {
     return this.#linesAt.get(path) ?? NO_LINES;
@@ -370,13 +387,6 @@ export class WaitQueue {
     const point = new WaitPoint(name, this.#world);
     this.#points.set(name.budget, [...own, point]);
     return point;
-  }
-
-  // A batch that is taken back: those that it took out come back where they were.
-  #putBack(line: PlacedLine, waiting: Waiting): void {
-    this.#unplace(line);
-    line.insert(waiting);
-    this.#unjudged.add(line);
   }
 }
 

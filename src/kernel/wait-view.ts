@@ -39,6 +39,8 @@ export class WaitView<Line extends WaitLine> {
   /** By rank. */
   readonly #children = PRIORITIES.map(() => new IndexedHeap<WaitChild<Line>>(childIsAhead));
   readonly #byPath = PRIORITIES.map(() => new Map<string, WaitChild<Line>>());
+  #childCount = 0;
+  #fadingCount = 0;
 
   constructor(key: string) {
     this.key = key;
@@ -66,6 +68,15 @@ export class WaitView<Line extends WaitLine> {
     return child && { rank: child.rank, child: child.path, share: child.share, seq: child.seq };
   }
 
+  get childCount(): number {
+    return this.#childCount;
+  }
+
+  /** Of how many children what they have had counts less as time goes. */
+  get fadingCount(): number {
+    return this.#fadingCount;
+  }
+
   /** All of them, in no order. */
   *children(): Generator<WaitChild<Line>> {
     for (const children of this.#children) yield* children.items;
@@ -86,6 +97,7 @@ export class WaitView<Line extends WaitLine> {
     if (known === undefined) {
       byPath.set(path, child);
       heap.add(child);
+      this.#count(child, 1);
     } else heap.moved(child);
     return child;
   }
@@ -96,12 +108,22 @@ export class WaitView<Line extends WaitLine> {
     heap.remove(child);
     child.lines.remove(line);
     if (child.lines.size > 0) heap.add(child);
-    else this.#byPath[child.rank]?.delete(child.path);
+    else {
+      this.#byPath[child.rank]?.delete(child.path);
+      this.#count(child, -1);
+    }
+  }
+
+  #count({ share }: WaitChild<Line>, change: 1 | -1): void {
+    this.#childCount += change;
+    if (share.isFading) this.#fadingCount += change;
   }
 
   /** Takes note of what a child has had. The point puts its views into order itself. */
   reckoned(child: WaitChild<Line>, share: Share): void {
+    this.#count(child, -1);
     child.share = share;
+    this.#count(child, 1);
     this.#children[child.rank]?.moved(child);
   }
 }

@@ -7,7 +7,7 @@ import { apply } from '../kernel/apply.ts';
 import type { Command } from '../kernel/command.ts';
 import { decide } from '../kernel/decide.ts';
 import { decideGrace, type LeaderGap } from '../kernel/decide-grace.ts';
-import { decideQueue, type HeadsLeft } from '../kernel/decide-queue.ts';
+import { decideQueue, type HeadsLeft, type QueueFault } from '../kernel/decide-queue.ts';
 import type { DecideContext, Decision } from '../kernel/decision.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { invariant } from '../kernel/invariant.ts';
@@ -31,6 +31,9 @@ const WEIGHT_MAX = 256;
 
 /** How many of those who wait are judged for a tree in one batch: some 10 ms, where an edit of what thousands wait for takes seconds. */
 const HEADS_MAX = 256;
+
+/** How long nobody is offered anything in a tree after a fault in its queue. */
+const QUEUE_AGAIN_MS = 10_000;
 
 /** A command in the lane's hands. */
 export interface Submitted {
@@ -73,6 +76,8 @@ export interface TreeBatch {
   readonly waiting: readonly { readonly item: Submitted; readonly id: ReservationId }[];
   /** Commands that failed an invariant; the others are not touched by it. */
   readonly failed: readonly { readonly item: Submitted; readonly error: unknown }[];
+  /** Faults in offering those who wait what came back: their commands are tried again later, and the others are not touched by it. */
+  readonly queueFaults: readonly QueueFault[];
   /** Commands that have to wait for records. */
   readonly parked: readonly { readonly item: Submitted; readonly missing: Missing }[];
   /** Commands that have to wait until the journal was searched for their keys. */
@@ -161,10 +166,21 @@ function withEntered(context: BatchContext, { waiting }: Draft): BatchContext {
 function offer(batch: Draft, context: BatchContext): void {
   const { tree } = batch;
   while (!isFull(batch)) {
-    const entries = decideQueue(tree.state, context, batch.heads);
+    const entries = nextOffer(batch, context);
     if (entries.length === 0) return;
     applyAll(tree, entries, batch.entries);
     for (const entry of entries) if (entry.type === 'Granted') context.untaken?.add(entry.reservation.id);
+  }
+}
+
+// Settle and Release are no part of it, and go on whatever is wrong with it. Whoever comes meanwhile is behind nobody.
+function nextOffer({ tree, heads, queueFaults }: Draft, context: BatchContext): readonly Entry[] {
+  try {
+    return decideQueue(tree.state, context, heads);
+  } catch (error) {
+    queueFaults.push({ id: undefined, error });
+    tree.state.renewQueue(context.nowMs + QUEUE_AGAIN_MS);
+    return [];
   }
 }
 
@@ -192,19 +208,21 @@ function isBack({ command, signal }: Submitted, { queued: { key } }: Waiting): b
 }
 
 function newDraft(tree: CachedTree): Draft {
+  const queueFaults: QueueFault[] = [];
   return {
     tree,
     entries: [],
     answered: [],
     waiting: [],
     failed: [],
+    queueFaults,
     parked: [],
     unsearched: [],
     deferred: [],
     paused: [],
     weight: 0,
     weighedCount: 0,
-    heads: { left: HEADS_MAX },
+    heads: { left: HEADS_MAX, failed: (fault) => queueFaults.push(fault) },
   };
 }
 

@@ -32,6 +32,8 @@ export interface LaneObserver {
   readonly refused: (command: CommandKind, reason: Reason) => void;
   /** A caller whose Reserve was put into the queue of its tree waits no more. Time since it came, by the monotonic clock, in milliseconds. */
   readonly waitEnded: (end: WaitEnd, waitedMs: number) => void;
+  /** So many of those who wait could not be judged, or their queue not be gone through, by a fault of the program. */
+  readonly queueFailed?: (count: number) => void;
 }
 
 /** Nobody wants to know. */

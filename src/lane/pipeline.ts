@@ -16,6 +16,7 @@ import type { Submitted, TreeBatch } from './batch.ts';
 import type { LaneDeps } from './lane-deps.ts';
 import type { BatchOutcome, LaneObserver } from './lane-observer.ts';
 import { itemsOf, type Outcomes, takeBack } from './outcomes.ts';
+import { tellQueueFaults } from './tell-queue-faults.ts';
 import type { WaitingRoom } from './waiting-room.ts';
 
 /** What the pipeline works with. */
@@ -93,9 +94,11 @@ export class Pipeline {
   }
 
   #decide(items: readonly Submitted[]): Flight | undefined {
-    const { deps, decide, outcomes } = this.#parts;
+    const { deps, observer, decide, outcomes } = this.#parts;
     const takenMs = deps.monotonicMs();
-    const live = decide(items).filter(
+    const decided = decide(items);
+    for (const batch of decided) tellQueueFaults(deps.log, observer, batch);
+    const live = decided.filter(
       ({ answered, waiting, entries, deferred }) =>
         answered.length > 0 || waiting.length > 0 || entries.length > 0 || deferred.length > 0,
     );

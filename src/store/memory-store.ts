@@ -1,5 +1,6 @@
 // The store in memory, for tests of the rooms around it: the same promises as on PostgreSQL (one contract suite runs over
 // both), and faults on demand that a real database shows only when it is pulled apart.
+import { createHash } from 'node:crypto';
 import type { Account, BudgetState, Counter } from '../kernel/budget.ts';
 import { chainOf, type TreeId } from '../kernel/names.ts';
 import { oldestStep } from '../kernel/window.ts';
@@ -140,7 +141,8 @@ function load(database: MemoryDatabase, request: LoadRequest): Loaded {
     for (const lease of leases) if (lease.figures.reclaimMs <= leasesThroughMs) ids.add(lease.id);
   }
   if (request.withTail) for (const { id } of tree.waiting()) ids.add(id);
-  const reservations = [...ids].flatMap((id) => tree.reservation(id) ?? []);
+  // PostgreSQL brings them in no order that means anything.
+  const reservations = mixed([...ids], (id) => id).flatMap((id) => tree.reservation(id) ?? []);
   const isTooLong = request.withTail && tree.head.seq - tree.projectedSeq > TAIL_COUNT_MAX;
   const named = request.withTail ? tree.waiting().flatMap(({ budget, also }) => [budget, ...also]) : [];
   const paths = new Set<string>([...request.paths, ...named].flatMap((path) => chainOf(path)));
@@ -150,8 +152,7 @@ function load(database: MemoryDatabase, request: LoadRequest): Loaded {
     head: tree.head,
     projectedSeq: tree.projectedSeq,
     budgetCount: tree.budgetCount,
-    budgets: tree
-      .budgets()
+    budgets: mixed(tree.budgets(), ({ def }) => def.path)
       .filter(({ def }) => paths.has(def.path) || nos.has(def.no))
       .map((budget) => withWanted(budget, accounts, tree.projectedMs)),
     reservations,
@@ -160,6 +161,12 @@ function load(database: MemoryDatabase, request: LoadRequest): Loaded {
     ...(isTooLong && { tailTooLong: true as const }),
     quarantine: tree.quarantine,
   };
+}
+
+// The same order each time, and none that anybody could rely on.
+function mixed<T>(items: readonly T[], nameOf: (item: T) => string): T[] {
+  const places = new Map(items.map((item) => [item, createHash('sha1').update(nameOf(item)).digest('hex')]));
+  return items.toSorted((a, b) => ((places.get(a) as string) < (places.get(b) as string) ? -1 : 1));
 }
 
 // What PostgreSQL brings of a budget, and no more, so that what is not there is missed here too.

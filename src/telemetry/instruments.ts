@@ -145,6 +145,10 @@ function countWaits(meter: Meter, lane: LaneTally): void {
   meter.createObservableCounter('budgetd.waits', described).addCallback((result) => {
     for (const { outcome, count } of lane.waits()) result.observe(count, { outcome });
   });
+  const faults = { description: 'Faults of the program in judging those who wait', unit: '{fault}' };
+  meter.createObservableCounter('budgetd.waits.faults', faults).addCallback((result) => {
+    result.observe(lane.queueFaultCount);
+  });
 }
 
 function countWork(meter: Meter, { lane }: Sources): void {

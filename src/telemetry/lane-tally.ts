@@ -80,6 +80,8 @@ export class LaneTally {
   overrunCount = 0;
   /** Over all units, in micro-units. */
   overrunMicros = 0;
+  /** Faults in judging those who wait. */
+  queueFaultCount = 0;
 
   constructor(commands: readonly string[], reasons: readonly string[]) {
     this.#commands = new ClosedLabels(commands);
@@ -120,6 +122,11 @@ export class LaneTally {
   /** A caller waits for room no more. */
   waitEnded(end: string, waitedMs: number): void {
     (this.#waitTimes[this.#waitEnds.indexOf(end)] as BucketTally).add(waitedMs * MS_TO_SECONDS);
+  }
+
+  /** So many of those who wait could not be judged by a fault. */
+  queueFailed(count: number): void {
+    this.queueFaultCount += count;
   }
 
   /** Decisions by command, outcome and reason, those that happened. */

@@ -48,6 +48,7 @@ export interface LaneTelemetry {
   readonly batchEnded: (batch: BatchShape) => void;
   readonly refused: (command: string, reason: string) => void;
   readonly waitEnded: (end: string, waitedMs: number) => void;
+  readonly queueFailed: (count: number) => void;
 }
 
 /** Telemetry under way. */
@@ -96,7 +97,8 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
 function laneTelemetry(tally: LaneTally, tracing: Tracing | undefined): LaneTelemetry {
   const refused = (command: string, reason: string): void => tally.turnedAway(command, reason);
   const waitEnded = (end: string, waitedMs: number): void => tally.waitEnded(end, waitedMs);
-  if (tracing === undefined) return { batchEnded: (batch) => tally.batchEnded(batch), refused, waitEnded };
+  const queueFailed = (count: number): void => tally.queueFailed(count);
+  if (tracing === undefined) return { batchEnded: (batch) => tally.batchEnded(batch), refused, waitEnded, queueFailed };
   return {
     submitted: (command) => tracing.submitted(command),
     runBatch: (items, work) => tracing.runBatch(items, work),
@@ -106,6 +108,7 @@ function laneTelemetry(tally: LaneTally, tracing: Tracing | undefined): LaneTele
     },
     refused,
     waitEnded,
+    queueFailed,
   };
 }
 

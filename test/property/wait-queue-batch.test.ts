@@ -111,7 +111,8 @@ function play(commands: readonly Timed[], batchSize: number, ahead: boolean): Ca
         queue: { ageMs: 60_000, countMax: 12, isAttached, isUntaken: () => true },
       },
     );
-    const { failed, parked, unsearched, paused, deferred } = batch;
+    const { failed, queueFaults, parked, unsearched, paused, deferred } = batch;
+    expect(queueFaults).toEqual([]);
     expect([failed, parked, unsearched, paused, deferred].map(({ length }) => length)).toEqual([0, 0, 0, 0, 0]);
     if (batch.entries.length > 0) tree.seal({ seq: tree.state.position.seq, hash: GENESIS_HASH, atMs: nowMs });
     commit();

@@ -4,6 +4,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { apply } from '../../src/kernel/apply.ts';
+import { decide } from '../../src/kernel/decide.ts';
+import { decideQueue } from '../../src/kernel/decide-queue.ts';
+import type { Entry } from '../../src/kernel/entry.ts';
+import type { Reservation } from '../../src/kernel/reservation.ts';
 import { TreeState } from '../../src/kernel/tree-state.ts';
 import { arbitraryQueueStory, type QueueStory, QueueTeller } from '../support/arbitrary-queue.ts';
 import { CheckedQueue } from '../support/checked-queue.ts';
@@ -115,3 +119,47 @@ it('one of the lowest class is granted once it has risen to the highest, and wha
     { numRuns: 60 },
   );
 });
+
+it('records that are loaded in any order make the same queue', () => {
+  let told = 0;
+  fc.assert(
+    fc.property(arbitraryQueueStory(40), fc.infiniteStream(fc.nat()), (story, places) => {
+      const queue = tell(story);
+      const reservations = [...queue.state.reservations()];
+      const mixed = reservations.map((each) => ({ each, at: places.next().value as number }));
+      const orders = [reservations, mixed.sort((a, b) => a.at - b.at).map(({ each }) => each)];
+      const [first, other] = orders.map((order) => offeredIn(queue, order));
+      expect(other).toEqual(first);
+      told += first?.length ?? 0;
+    }),
+    { numRuns: 150 },
+  );
+  expect(told).toBeGreaterThan(50);
+});
+
+/** What those who wait are told from now on, once the records of a tree are loaded, and all that is held is free. */
+function offeredIn(queue: CheckedQueue, reservations: readonly Reservation[]): readonly Entry[] {
+  const { state } = queue;
+  const loaded = new TreeState(state.treeId, state.position);
+  for (const budget of state.budgets()) loaded.putBudget(budget);
+  for (const reservation of reservations) loaded.putReservation(reservation);
+  loaded.commit();
+  const told: Entry[] = [];
+  const write = (entries: readonly Entry[]): void => {
+    for (const entry of entries) apply(loaded, entry);
+    told.push(...entries);
+  };
+  const offer = (): void => {
+    for (let next = decideQueue(loaded, queue.context()); next.length > 0; ) {
+      write(next);
+      next = decideQueue(loaded, queue.context());
+    }
+  };
+  offer();
+  for (const { id, figures } of state.reservations()) {
+    if (figures.state !== 'ACTIVE') continue;
+    write(decide(loaded, queue.make.release(id), queue.context()).entries);
+    offer();
+  }
+  return told;
+}

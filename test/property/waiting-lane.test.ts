@@ -136,6 +136,7 @@ class Story {
     const open = this.calls.filter(({ answer, left }) => !left && isOpen(answer));
     for (const { command } of open) this.#submit(world.make.again(command) as Reserve);
     for (let round = 0; round < 70; round += 1) await this.elapse(round < 10 ? 1_000 : 11_000);
+    expect(world.logged).not.toContain('those who wait could not be judged');
   }
 
   async elapse(ms: number): Promise<void> {

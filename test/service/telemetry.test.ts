@@ -68,6 +68,7 @@ describe('metrics', () => {
     expect(read(text, 'budgetd_refusals_total{reason="INVALID_FIELD"}')).toBe(1);
     expect(read(text, 'budgetd_refusals_total{reason="BUDGET_NOT_FOUND"}')).toBe(1);
     expect(read(text, 'budgetd_overruns_total')).toBe(1);
+    expect(read(text, 'budgetd_waits_faults_total')).toBe(0);
     expect(read(text, 'budgetd_overrun_amount_total')).toBe(20);
     expect(read(text, 'budgetd_granted_over_settled_count')).toBe(1);
     expect(read(text, 'budgetd_granted_over_settled_sum')).toBeCloseTo(40 / 120);

@@ -111,6 +111,30 @@ const STATISTICS: readonly (readonly [string, readonly string[]])[] = [
   ['analysed as they are', [FILL, ANALYZE]],
 ];
 
+// A call of a function in SQL costs more than what it does: what is called for each of those who wait is felt when a tree is loaded.
+it('calls no function for each of thousands who wait on one path', async () => {
+  const database = await createDatabase();
+  const owner = postgres(database.url, { max: 1, onnotice: () => undefined });
+  try {
+    await owner.unsafe(`INSERT INTO budgetd.reservations SELECT 'zline', 'w' || i, 1, '{1,0,0}', NULL, i, '', 1, NULL,
+      'QUEUED', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, false, false, false, NULL, '',
+      NULL, NULL, NULL, json_build_object('path', 'zline/run', 'until', i) FROM generate_series(1, 3000) i`);
+    await owner.unsafe(`SET track_functions = 'all'`);
+    const [row] = await owner.unsafe<[{ count: number }]>(`
+      SELECT json_array_length(reservations) AS count FROM budgetd.load_tree('zline', '{}', '{}', '{}', 0, 0, 1000)`);
+    expect(row.count).toBe(3_000);
+    await owner.unsafe('SELECT pg_stat_force_next_flush()');
+    const calls = await owner.unsafe<{ funcname: string; calls: string }[]>(
+      `SELECT funcname, calls FROM pg_stat_user_functions WHERE schemaname = 'budgetd'`,
+    );
+    expect(calls.map(({ funcname }) => funcname)).toContain('load_tree');
+    for (const each of calls) expect(Number(each.calls), each.funcname).toBeLessThan(10);
+  } finally {
+    await owner.end();
+    await database.drop();
+  }
+});
+
 describe.each(STATISTICS)('on tables %s', (_, steps) => {
   let database: TestDatabase;
   let sql: postgres.Sql;

@@ -71,6 +71,23 @@ describe.each(['plain', 'kept', 'floors'] as const)('%s: for one thing among man
     expect(judgedFor(driver.make.update('t', edit as never))).toEqual({ judged: 0, granted: 0 });
   });
 
+  // As whoever applies a file states all of it.
+  const stated = () => ({
+    rates: [],
+    enforcement: { kept: way === 'kept' ? [{ priority: 'critical' as const, micros: 10n }] : [] },
+    template: { to: driver.make.terms({ limits: { run: 1_000_000 } }) },
+  });
+
+  test('nobody is judged for an edit that states all as it is', () => {
+    const edit = driver.make.update('t', { ...stated(), limits: 1_000_000 });
+    expect(judgedFor(edit)).toEqual({ judged: 0, granted: 0 });
+  });
+
+  test('a limit that is raised by too little, with all else stated as it is, is offered to the first', () => {
+    const { judged } = judgedFor(driver.make.update('t', { ...stated(), limits: 1_000_001 }));
+    expect(judged).toBeLessThanOrEqual(2);
+  });
+
   test('a limit that is raised by too little is offered to the first', () => {
     const { judged } = judgedFor(driver.make.update('t', { limits: { lifetime: 1_000_001 } }));
     expect(judged).toBeLessThanOrEqual(2);

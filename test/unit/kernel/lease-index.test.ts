@@ -1,12 +1,13 @@
 // The index against a list: whatever is added, moved and removed, `due` gives what a sort of the list gives.
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { LeaseIndex } from '../../../src/kernel/lease-index.ts';
 import type { ReservationId } from '../../../src/kernel/names.ts';
 
 const step = fc.oneof(
   fc.record({ do: fc.constant('set' as const), id: fc.nat(11), atMs: fc.integer({ min: 0, max: 6_000 }) }),
   fc.record({ do: fc.constant('remove' as const), id: fc.nat(11) }),
+  fc.record({ do: fc.constant('next' as const) }),
   fc.record({
     do: fc.constant('due' as const),
     nowMs: fc.integer({ min: 0, max: 7_000 }),
@@ -28,6 +29,10 @@ describe('LeaseIndex', () => {
               .slice(0, each.countMax)
               .map(([id, reclaimMs]) => ({ id, reclaimMs }));
             expect(index.due(each.nowMs, each.countMax)).toEqual(expected);
+            continue;
+          }
+          if (each.do === 'next') {
+            expect(index.nextMs()).toBe(Math.min(Number.POSITIVE_INFINITY, ...list.values()));
             continue;
           }
           const id = `id${each.id}` as ReservationId;
@@ -55,6 +60,21 @@ describe('LeaseIndex', () => {
     const index = new LeaseIndex();
     for (const atMs of [900, 1_000, 1_001, 2_500, 4_000, 4_001]) index.add(`id${atMs}` as ReservationId, atMs);
     expect([...index.between(1_000, 4_000)].map(({ reclaimMs }) => reclaimMs)).toEqual([1_001, 2_500, 4_000]);
+  });
+
+  it('looks through no list of all seconds for the first, whatever goes and comes, nor for what is due', () => {
+    const index = new LeaseIndex();
+    const count = 20_000;
+    for (let i = 0; i < count; i++) index.add(`id${i}` as ReservationId, i * 1_000 + 999);
+    const spies = [vi.spyOn(Array.prototype, 'sort'), vi.spyOn(Map.prototype, 'keys')];
+    for (let i = 0; i < 100; i++) {
+      index.remove(`id${i}` as ReservationId, i * 1_000 + 999);
+      expect(index.nextMs()).toBe((i + 1) * 1_000 + 999);
+      expect(index.due((i + 1) * 1_000, 10)).toEqual([]);
+    }
+    const calls = spies.map(({ mock }) => mock.calls.length);
+    for (const spy of spies) spy.mockRestore();
+    expect(calls).toEqual([0, 0]);
   });
 
   it('takes very many that are due in one second page by page, in a time that grows with their number alone', () => {

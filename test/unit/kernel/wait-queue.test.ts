@@ -143,6 +143,56 @@ describe('what time alone brings', () => {
     driver.run(driver.make.reserve('t', 1));
     expect(driver.told()).toEqual({ [a]: 40 });
   });
+
+  describe('among two of whom one has spent', () => {
+    const asked = { waitMs: DAY_MS, priority: 'critical' } as const;
+    let b: string;
+
+    beforeEach(() => {
+      driver.run(driver.make.create('t', { limits: 1_000 }));
+      for (const path of ['t/a', 't/b']) driver.run(driver.make.create(path, {}));
+      driver.settle(driver.hold('t/b', 600), 600);
+      driver.hold('t/a', 390, { ttlMs: DAY_MS });
+      driver.wait('t/a', 100, asked);
+      b = driver.wait('t/b', 10, asked);
+      expect(driver.told()).toEqual({});
+    });
+
+    test('there is a look in time for who comes first by time alone', () => {
+      const sinceMs = driver.nowMs;
+      let lookCount = 0;
+      for (; driver.state.reservation(b as never)?.figures.state === 'QUEUED'; lookCount += 1) {
+        driver.nowMs = driver.state.queueDueMs;
+        driver.look();
+      }
+      // 600 count as much as 390 after 323 s.
+      expect(driver.nowMs - sinceMs).toBeLessThanOrEqual(330_000);
+      expect(lookCount).toBeLessThanOrEqual(34);
+    });
+
+    test('there is none once nothing fades', () => {
+      driver.advance(11 * 600_000);
+      driver.look();
+      // What is left of it then is nothing, and the next thing to happen is that the lease ends.
+      expect(driver.state.queueDueMs - driver.nowMs).toBe(60_000);
+    });
+
+    test('a clock that is behind the last look is none to look by', () => {
+      driver.look();
+      expect(driver.state.queue?.isDue(driver.nowMs)).toBe(false);
+      expect(driver.state.queue?.isDue(driver.nowMs - 10_001)).toBe(false);
+      expect(driver.state.queue?.isDue(driver.nowMs + 10_000)).toBe(true);
+    });
+  });
+
+  test('nobody is looked at for the time that passes where only one child waits', () => {
+    driver.run(driver.make.create('t', { limits: 100 }));
+    driver.run(driver.make.create('t/a', {}));
+    driver.settle(driver.hold('t/a', 50), 50);
+    driver.hold('t', 50, { ttlMs: DAY_MS });
+    driver.wait('t/a', 10, { waitMs: DAY_MS, priority: 'critical' });
+    expect(driver.state.queueDueMs - driver.nowMs).toBe(DAY_MS);
+  });
 });
 
 describe('the order', () => {

@@ -37,6 +37,7 @@ function decideBatch(tree: CachedTree, items: readonly Submitted[]): TreeBatch {
     pricing: testPricing(),
     queue: { ageMs: 60_000, countMax: 10_000, isAttached: () => true, isUntaken: () => false },
   });
+  expect(batch.queueFaults).toEqual([]);
   expect([batch.failed, batch.parked, batch.unsearched, batch.paused]).toEqual([[], [], [], []]);
   if (batch.entries.length > 0) {
     const head = { seq: tree.state.position.seq, hash: GENESIS_HASH, atMs: START_MS };

@@ -30,6 +30,13 @@ const settled = (granted: number, spent: number, overrun = 0, estimated = false,
   effects: [{ overrunMicros: BigInt(overrun) }],
 });
 
+it('faults in judging those who wait are counted', () => {
+  const tally = tallyOf([]);
+  tally.queueFailed(2);
+  tally.queueFailed(1);
+  expect(tally.queueFaultCount).toBe(3);
+});
+
 describe('decisions', () => {
   it('are counted by command, outcome and reason', () => {
     const reserve = { kind: 'Reserve' };

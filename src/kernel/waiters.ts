@@ -1,0 +1,75 @@
+// Who waits in a tree, in no order: found by id, by key, by the end of the wait, and counted by path. Apart from the queue, which says
+// who comes first, and from which nothing here can differ but by a fault.
+import { IndexedHeap } from './indexed-heap.ts';
+import type { BudgetPath, ReservationId } from './names.ts';
+import { pathsOf } from './wait-line.ts';
+import type { Waiting } from './wait-order.ts';
+
+/** See the head of this file. */
+export class Waiters {
+  readonly #byId = new Map<ReservationId, Waiting>();
+  readonly #byDigest = new Map<string, ReservationId>();
+  readonly #ends = new IndexedHeap<Waiting>((a, b) => a.queued.untilMs < b.queued.untilMs);
+  /** How many wait on each path and below it. */
+  readonly #counts = new Map<BudgetPath, number>();
+
+  get count(): number {
+    return this.#byId.size;
+  }
+
+  all(): IterableIterator<Waiting> {
+    return this.#byId.values();
+  }
+
+  byId(id: ReservationId): Waiting | undefined {
+    return this.#byId.get(id);
+  }
+
+  byKey(digest: string): Waiting | undefined {
+    const id = this.#byDigest.get(digest);
+    return id === undefined ? undefined : this.#byId.get(id);
+  }
+
+  countAt(path: BudgetPath): number {
+    return this.#counts.get(path) ?? 0;
+  }
+
+  add(waiting: Waiting): void {
+    const { id, queued } = waiting;
+    this.#byId.set(id, waiting);
+    this.#byDigest.set(queued.key.digest, id);
+    this.#ends.add(waiting);
+    for (const path of pathsOf(waiting)) this.#counts.set(path, this.countAt(path) + 1);
+  }
+
+  /** Takes one out that is in. */
+  remove(waiting: Waiting): void {
+    this.#byId.delete(waiting.id);
+    this.#byDigest.delete(waiting.queued.key.digest);
+    this.#ends.remove(waiting);
+    for (const path of pathsOf(waiting)) {
+      const count = this.countAt(path) - 1;
+      if (count === 0) this.#counts.delete(path);
+      else this.#counts.set(path, count);
+    }
+  }
+
+  /** When the first wait is over; infinite where nobody waits. */
+  get firstEndMs(): number {
+    return this.#ends.top?.queued.untilMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Those whose time is over, whose was first over first. Nothing may change until the last one is read. */
+  *ended(nowMs: number): Generator<Waiting> {
+    const found: Waiting[] = [];
+    try {
+      for (let next = this.#ends.top; next !== undefined && next.queued.untilMs <= nowMs; next = this.#ends.top) {
+        found.push(next);
+        this.#ends.remove(next);
+        yield next;
+      }
+    } finally {
+      for (const each of found) this.#ends.add(each);
+    }
+  }
+}
