@@ -1,6 +1,6 @@
 // What a tree's part of a batch is decided with: the settings of the lane, the time, and who waits in this tree.
-import type { ReservationId } from '../kernel/names.ts';
-import type { BatchContext } from './batch.ts';
+import type { ReservationId, TreeId } from '../kernel/names.ts';
+import type { BatchContext, Submitted } from './batch.ts';
 import type { CachedTree } from './cached-tree.ts';
 import type { LaneDeps } from './lane-deps.ts';
 import type { WaitingRoom } from './waiting-room.ts';
@@ -11,6 +11,7 @@ export function batchContext(
   room: WaitingRoom,
   { treeId, state }: CachedTree,
   nowMs: number,
+  pending: (treeId: TreeId) => Iterable<Submitted>,
 ): BatchContext {
   return {
     nowMs: Math.max(nowMs, state.position.atMs),
@@ -24,6 +25,7 @@ export function batchContext(
       isAttached: (id: ReservationId) => room.isAttached(treeId, id),
       isUntaken: (id: ReservationId) => room.untaken.has(treeId, id),
     },
+    pending: () => pending(treeId),
     isKept: (id: ReservationId) => room.isKept(treeId, id),
     untaken: {
       add: (id, signal) => room.untaken.add(treeId, id, signal),

@@ -13,6 +13,7 @@ import type { Entry } from '../kernel/entry.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { ReservationId } from '../kernel/names.ts';
 import { isRepeatKnown } from '../kernel/replay.ts';
+import type { CommandKey } from '../kernel/request.ts';
 import type { Waiting } from '../kernel/wait-order.ts';
 import { entryWeight } from '../kernel/weight.ts';
 import { type CachedTree, DUE_COUNT_MAX } from './cached-tree.ts';
@@ -98,6 +99,8 @@ export interface BatchContext extends DecideContext {
   readonly gap?: LeaderGap | undefined;
   /** Since when whoever waits could come back; undefined: since now. */
   readonly openSinceMs?: number | undefined;
+  /** Commands of the tree that were let in and are in no batch. Default: none. */
+  readonly pending?: (() => Iterable<Submitted>) | undefined;
   /** Whether the place of one for whom nobody waits is kept nonetheless. Default: nobody's. */
   readonly isKept?: ((id: ReservationId) => boolean) | undefined;
   /** Told of grants whose callers may go before they have them. Default: nobody. */
@@ -187,24 +190,39 @@ function nextOffer({ tree, heads, queueFaults }: Draft, context: BatchContext): 
 /** For how long those who waited before this process led, or before the store was gone, may come back to their places. */
 const ATTACH_MS = 10_000;
 
+/** When those are looked for again who had come back and were not decided yet: they may be sent away before they are. */
+const SWEEP_AGAIN_MS = 1_000;
+
 // Nobody has come back for them.
 function letGo(batch: Draft, items: readonly Submitted[], context: BatchContext): void {
   const { tree } = batch;
   const { nowMs, queue, openSinceMs = nowMs, isKept } = context;
   tree.attachByMs ??= openSinceMs + ATTACH_MS;
   if (tree.isSwept || nowMs < tree.attachByMs) return;
-  for (const waiting of [...(tree.state.queue?.waiting() ?? [])]) {
-    const { id } = waiting;
-    if (queue.isAttached(id) || isKept?.(id) === true || items.some((item) => isBack(item, waiting))) continue;
+  const isAwaited = ({ id }: Waiting): boolean => queue.isAttached(id) || isKept?.(id) === true;
+  const late = [...(tree.state.queue?.waiting() ?? [])].filter((waiting) => !isAwaited(waiting));
+  const back = new Set(late.length === 0 ? [] : [...items, ...(context.pending?.() ?? [])].flatMap(requestOf));
+  let backCount = 0;
+  for (const { id, queued } of late) {
+    if (back.has(requestName(queued.key))) {
+      backCount += 1;
+      continue;
+    }
     if (weighs(batch) > WEIGHT_MAX) return;
     const { entries } = decide(tree.state, leaveQueueCommand(tree.treeId, id), context);
     applyAll(tree, entries, batch.entries);
   }
-  tree.isSwept = true;
+  if (backCount === 0) tree.isSwept = true;
+  else tree.attachByMs = nowMs + SWEEP_AGAIN_MS;
 }
 
-function isBack({ command, signal }: Submitted, { queued: { key } }: Waiting): boolean {
-  return command.key?.fingerprint === key.fingerprint && command.key.digest === key.digest && signal?.aborted !== true;
+// What somebody asks for who is there.
+function requestOf({ command: { key }, signal }: Submitted): string[] {
+  return key === undefined || signal?.aborted === true ? [] : [requestName(key)];
+}
+
+function requestName({ digest, fingerprint }: CommandKey): string {
+  return `${digest} ${fingerprint}`;
 }
 
 function newDraft(tree: CachedTree): Draft {

@@ -1,6 +1,7 @@
 // Searches the journal for idempotency keys, off the lane, for answers that would append no key and so would not find out
 // by appending. Stands beside the tree cache, with the same way of waiting and arriving.
 import type { Entry } from '../kernel/entry.ts';
+import type { TreeId } from '../kernel/names.ts';
 import type { Store } from '../store/port.ts';
 import type { Submitted } from './batch.ts';
 import type { CachedTree } from './cached-tree.ts';
@@ -63,6 +64,12 @@ export class KeySearch {
     this.#arrived = [];
     for (const { items } of arrived) this.#parkedCount -= items.length;
     return arrived;
+  }
+
+  /** The commands of a tree that wait for a search, or for somebody to look at what it brought. */
+  itemsOf(treeId: TreeId): Submitted[] {
+    const searches = [...this.#underWay].map(({ tree, waiting }) => ({ tree, items: waiting.items }));
+    return [...searches, ...this.#arrived].flatMap(({ tree, items }) => (tree.treeId === treeId ? items : []));
   }
 
   /** Of the commands under way: the line with most that may be sent away. */

@@ -310,13 +310,14 @@ export class Lane {
     const failures: Failure[] = [];
     const nowMs = this.#deps.clock.nowMs();
     this.#room.open();
+    const pending = (treeId: TreeId): readonly Submitted[] => this.#pendingOf(treeId);
     for (const [treeId, own] of groupByTree(items)) {
       const tree = this.cache.get(treeId);
       if (tree === undefined) {
         this.cache.park(treeId, own, mergeMissing(own.map(({ command }) => needsOf(command))));
         continue;
       }
-      const context = batchContext(this.#deps, this.#room, tree, nowMs);
+      const context = batchContext(this.#deps, this.#room, tree, nowMs, pending);
       try {
         if (!tree.isReviewed) this.#room.review(tree);
         const batch = decideTree(tree, own, context);
@@ -335,6 +336,15 @@ export class Lane {
     }
     rejectAll(this.#deps.log, failures);
     return batches;
+  }
+
+  #pendingOf(treeId: TreeId): readonly Submitted[] {
+    return [
+      ...(this.#queue.lineOf(treeId)?.items ?? []),
+      ...this.#alone.filter((item) => item.treeId === treeId),
+      ...(this.cache.lineOf(treeId)?.items ?? []),
+      ...this.#searches.itemsOf(treeId),
+    ];
   }
 
   // Commands of a batch that have to wait for something.

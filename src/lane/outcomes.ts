@@ -138,6 +138,11 @@ export class Outcomes {
   // A fault that is neither a race nor an outage. One command alone is refused with it; several are decided one by one.
   #takeApart(live: readonly TreeBatch[], error: unknown): void {
     const items = live.flatMap(itemsOf);
+    // It may be committed all the same, and those who have gone ask no more.
+    for (const { tree, answered } of live) {
+      const left = answered.filter(({ item }) => item.signal?.aborted === true);
+      for (const { item, answer } of left) this.#parts.room.unanswered(tree, item, answer);
+    }
     this.#parts.deps.log('error', 'a batch failed', { commands: items.length, error });
     if (items.length === 1) items[0]?.reject(error);
     else {

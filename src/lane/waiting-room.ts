@@ -125,10 +125,10 @@ export class WaitingRoom {
     if (signal === undefined) return;
     if (answer.kind !== 'reservation') {
       // It had joined one that has gone since, in a batch that was taken back.
-      const id = signal.aborted && command.key !== undefined ? state.queue?.byKey(command.key.digest)?.id : undefined;
-      if (id !== undefined && !this.isAttached(treeId, id) && !this.isKept(treeId, id)) {
-        this.#giveUp(treeId, id, keptMs(signal));
-      }
+      const place = signal.aborted && command.key !== undefined ? state.queue?.byKey(command.key.digest) : undefined;
+      if (place === undefined || place.queued.key.fingerprint !== command.key?.fingerprint) return;
+      const isAwaited = this.isAttached(treeId, place.id) || this.isKept(treeId, place.id);
+      if (!isAwaited) this.#giveUp(treeId, place.id, keptMs(signal));
       return;
     }
     if (answer.dryRun) return;

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Answer } from '../../../src/kernel/answer.ts';
 import { PlaceKept } from '../../../src/lane/place-kept.ts';
 import { overloaded } from '../../../src/lane/refusals.ts';
-import type { AppendResult } from '../../../src/store/port.ts';
+import type { AppendResult, Loaded } from '../../../src/store/port.ts';
 import { granted, refused } from '../../support/kernel-driver.ts';
 import { type Fate, held } from '../../support/lane-world.ts';
 import { settle } from '../../support/manual-time.ts';
@@ -21,9 +21,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('a repeat of one that has gone', () => {
-  const repeater = new AbortController().signal;
+const repeater = new AbortController().signal;
 
+describe('a repeat of one that has gone', () => {
   test('that is answered with the grant keeps it', async () => {
     const append = held<AppendResult>();
     world.appendFates.push(append.fate);
@@ -159,6 +159,63 @@ describe('one that is sent away', () => {
     await world.elapse(1_000);
     expect((await world.typesWritten()).slice(4)).toEqual(['Granted', 'Granted', 'Released']);
     expect(refused(await lost.again()).reason).toBe('RESERVATION_RELEASED');
+  });
+});
+
+describe('those who are back in time keep their places', () => {
+  test.each([
+    ['in one batch', 256, 5],
+    ['in several', 2, 5],
+    ['in more than one takes', 256, 300],
+  ])('though they are decided late, %s', async (_, batchCountMax, count) => {
+    world = new WaitingWorld({ batchCountMax });
+    await world.open();
+    await world.hold(100);
+    const callers = [];
+    for (let no = 0; no < count; no += 1) callers.push(await world.wait(10));
+    const late = await world.wait(10);
+    world.lane.reset();
+    const load = held<Loaded>();
+    world.loadFates.push(load.fate);
+    const asking = world.lane.submit(world.make.getBudget('t'));
+    await settle();
+    world.nowMs += 5_000;
+    for (const caller of callers) caller.again(repeater).catch(expect.unreachable);
+    await settle();
+    world.nowMs += 6_000;
+    load.letGo();
+    await asking;
+    await settle();
+    for (let turn = 0; turn < 3; turn += 1) await world.elapse(1_000);
+    const entries = await world.memory.readEntries('t' as never, count, 999);
+    const left = entries.flatMap((entry) => (entry.type === 'LeftQueue' ? entry.leaves.map(({ id }) => id) : []));
+    expect(left).toEqual([late.command.id]);
+    expect(world.lane.waitingCount).toBe(count);
+  });
+
+  test('and one that is sent away before it is decided does not keep it', async () => {
+    world = new WaitingWorld({ batchCountMax: 1 });
+    await world.open();
+    await world.hold(100);
+    const caller = await world.wait(10);
+    world.lane.reset();
+    const load = held<Loaded>();
+    world.loadFates.push(load.fate);
+    const asking = world.lane.submit(world.make.getBudget('t'));
+    const again = caller.again(repeater);
+    await settle();
+    world.nowMs += 11_000;
+    const append = held<AppendResult>();
+    world.appendFates.push(append.fate);
+    load.letGo();
+    await settle();
+    await world.time.elapse(60_000);
+    append.letGo();
+    await asking;
+    expect(refused(await again).reason).toBe('OVERLOADED');
+    for (let turn = 0; turn < 3; turn += 1) await world.elapse(1_000);
+    expect((await world.typesWritten()).at(-1)).toBe('LeftQueue');
+    expect(world.lane.waitingCount).toBe(0);
   });
 });
 

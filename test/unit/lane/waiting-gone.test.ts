@@ -77,6 +77,21 @@ describe('a grant to one that has gone is given back', () => {
     expect(await world.typesWritten()).toEqual(untaken);
   });
 
+  test('where a fault hid that it was committed, and it is in no memory any more', async () => {
+    world.appendFates.push(async (real) => {
+      await real();
+      caller.gone.abort();
+      await world.project();
+      throw new Error('a test');
+    });
+    const other = world.lane.submit(world.make.getBudget('t'));
+    const caller = world.call(50);
+    await Promise.all([other, caller.answering]);
+    await world.elapse(1_000);
+    await world.elapse(1_000);
+    expect(await world.typesWritten()).toEqual(untaken);
+  });
+
   test('and is not where another has led since: that one may have handed it out', async () => {
     const id = await world.hold(100);
     const caller = await world.wait(50);
@@ -114,6 +129,18 @@ describe('a place that nobody comes back to is given up', () => {
     await Promise.all([other, again]);
     await world.elapse(1_000);
     expect(await world.typesWritten()).toContain('LeftQueue');
+  });
+
+  test('but not by a request that has another body under the same key', async () => {
+    await world.hold(100);
+    await world.wait(50, { key: 'k' });
+    world.lane.reset();
+    await world.lane.submit(world.make.getBudget('t'));
+    const other = world.call(60, { key: 'k' });
+    other.gone.abort();
+    await other.answering;
+    await world.elapse(1_000);
+    expect(await world.typesWritten()).toEqual(['Granted', 'Enqueued']);
   });
 
   test('though the batch that does so is decided once more', async () => {
