@@ -54,7 +54,12 @@ export function priceUsage(
   const untold = untoldSearch(row, pins, usage);
   if (untold !== undefined) return { problem: untold };
   const multiplier = multiplierFor(set, pins, usage, inputTokens);
-  if (multiplier === undefined) return unpriced('serviceTier', 'has no known price at this provider and model');
+  if (multiplier === undefined) {
+    return unpriced(
+      'service_tier',
+      'must name a tier of known price: how the call was served has none at this provider and model',
+    );
+  }
   return costOf('row', row, costByRow(row, usage, multiplier, unit.row));
 }
 

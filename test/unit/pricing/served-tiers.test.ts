@@ -38,7 +38,7 @@ function costOf(kind: UsageKind, provider: string, tier: unknown, caller?: strin
 const LISTED = 250_000n;
 const HALF = 125_000n;
 const TWICE = 500_000n;
-const REFUSED = 'unknown_price serviceTier';
+const REFUSED = 'unknown_price service_tier';
 
 const CASES: readonly [provider: string, word: unknown, expected: bigint | string][] = [
   ['groq', 'on_demand', LISTED],
