@@ -18,8 +18,8 @@ const faultsTimeoutMs = 60_000;
 const COMPUTING: ProjectConfig = { maxWorkers: availableParallelism(), sequence: { groupOrder: 1 } };
 
 // Most of a unit test's time was loading the same sources for each file. They keep no state of a test in their modules, and
-// tests put back the timers and functions that they replace, so the files of a worker load them once.
-const LOADED_ONCE: ProjectConfig = { isolate: false };
+// tests put back the timers and functions that they replace, so the files of a worker load them once. A test that leaves any fails.
+const LOADED_ONCE: ProjectConfig = { isolate: false, setupFiles: ['test/support/nothing-left.ts'] };
 
 interface Project {
   readonly name: string;
@@ -30,7 +30,7 @@ interface Project {
   readonly more?: ProjectConfig;
 }
 
-type ProjectConfig = Pick<InlineConfig, 'isolate' | 'maxWorkers' | 'sequence'>;
+type ProjectConfig = Pick<InlineConfig, 'isolate' | 'maxWorkers' | 'sequence' | 'setupFiles'>;
 
 const project = ({ name, testTimeoutMs, database, random, more }: Project) => ({
   extends: true as const,

@@ -13,7 +13,9 @@ export interface PlacedChange {
 /**
  * From the root down: what a budget is judged by above it (limits, bounds, being there, being open) is as it will be, and its own etag is
  * not passed by a change of a child that edits it. Side by side what makes room comes first: closings, then floors and shares that
- * shrink. Floors that grow are then judged with sums that only rise to the last one's. Else as given. `state`: before them all.
+ * shrink. Floors that grow are then judged with sums that only rise to the last one's. Else by path: floors that are new in
+ * one call get their places in that order too, so that who has them where there is less than all does not go by how the changes were given.
+ * `state`: before them all.
  */
 export function inDecidingOrder(state: TreeState, changes: readonly BudgetEdit[]): readonly PlacedChange[] {
   const ranked = changes.map((change, index) => ({
@@ -22,8 +24,12 @@ export function inDecidingOrder(state: TreeState, changes: readonly BudgetEdit[]
     depth: change.budget.split('/').length,
     rank: rankOf(state, change),
   }));
-  return ranked.sort((a, b) => a.depth - b.depth || a.rank - b.rank || a.index - b.index);
+  return ranked.sort(
+    (a, b) => a.depth - b.depth || a.rank - b.rank || byText(a.change.budget, b.change.budget) || a.index - b.index,
+  );
 }
+
+const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 function rankOf(state: TreeState, change: BudgetEdit): number {
   if (change.kind === 'CloseBudget') return 0;

@@ -152,6 +152,7 @@ export class Outcomes {
   }
 
   #refuse(items: readonly Submitted[], refusal: Refusal): void {
+    this.#parts.room.refused(items, refusal);
     refuseAll(this.#parts.observer, items, refusal);
   }
 }
@@ -160,7 +161,7 @@ export class Outcomes {
 export function takeBack(live: readonly TreeBatch[], room: WaitingRoom): void {
   for (const { tree, waiting } of live) {
     tree.takeBack();
-    for (const { item, id } of waiting) room.leave(item, id);
+    for (const { item, id } of waiting) room.takenBack(tree, item, id);
   }
 }
 

@@ -38,11 +38,11 @@ export function rowAddition(now: PriceSnapshot, row: PriceRow, isFromNow: boolea
   return { added: { rows: [answer] }, answer };
 }
 
-/** That a model would have no price, as far as a change is the cause. */
+/** That a model would have no price, or the catalogue's in place of the operator's, as far as a change is the cause. */
 export interface PriceGap {
   /** The first instant of it, from which the change counts or later, ms since 1970. */
   readonly fromMs: number;
-  /** Why not; `no_row`: the row that is added has ended then, and what it replaced stays replaced. */
+  /** Why not; `no_row`: the row that is added has ended then, what it replaced stays replaced, and its origin has nothing else. */
   readonly why: SetFlaw | 'no_row';
   /** Whether the row that is added counts then. */
   readonly isOfRow: boolean;
@@ -50,16 +50,18 @@ export interface PriceGap {
 
 /**
  * The first gap that an added row would make, from its beginning on: it is for sizes, or for a time of day, beside which the
- * operator has no row for the rest, or it ends where nothing comes after it. What was wrong before and is not about it stays open
- * to be mended.
+ * operator has no row for the rest, or it ends where nothing comes after it in place of an operator's row that would have counted. What
+ * was wrong before and is not about it stays open to be mended.
  */
 export function gapOfAddition(now: PriceSnapshot, row: HashedPriceRow): PriceGap | undefined {
   const timeline = timelineOf(now, row, { row });
   const span = timeline.keys.flat().find((each) => each.row === row);
   for (const { atMs, before, after } of changesOf(now, row, timeline, row.effectiveFromMs)) {
     const isOfRow = span !== undefined && span.fromMs <= atMs && atMs < span.untilMs;
+    // The catalogue's price counts again when an operator's row ends, and not when one is added: it may be any other.
+    const hasFallen = after.origin === undefined || (before.origin === row.origin && after.origin !== row.origin);
     const wasPriced = before.origin !== undefined && before.flaw === undefined;
-    if (after.origin === undefined && wasPriced) return { fromMs: atMs, why: 'no_row', isOfRow };
+    if (hasFallen && wasPriced) return { fromMs: atMs, why: 'no_row', isOfRow };
     const why = after.flaw;
     if (why === undefined) continue;
     const isNew = before.flaw === undefined || (isOfRow && isAbout(why, row, timeline.setAt(atMs)));

@@ -48,6 +48,8 @@ export class WaitingRoom {
    */
   readonly #leaving = new Map<TreeId, Map<ReservationId, number>>();
   readonly untaken = new UntakenGrants();
+  /** Who had found a committed place, and are to be decided once more, or refused. */
+  readonly #unseated = new WeakSet<Submitted>();
   /** Since when commands are decided. */
   #openSinceMs: number | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -111,6 +113,17 @@ export class WaitingRoom {
     if (callers.length > 0) return;
     tree.delete(id);
     if (tree.size === 0) this.#trees.delete(item.treeId);
+  }
+
+  /** The batch in which a caller came to wait was taken back, and its tree is as before. It leaves, unless it comes again. */
+  takenBack({ state }: CachedTree, item: Submitted, id: ReservationId): void {
+    this.leave(item, id);
+    if (state.queue?.byId(id) !== undefined) this.#unseated.add(item);
+  }
+
+  /** Callers are refused that were taken back: those that had found a committed place have waited there. */
+  refused(items: readonly Submitted[], refusal: Refusal): void {
+    for (const item of items) if (this.#unseated.delete(item)) this.#ended(item, waitEndOf(refusal));
   }
 
   /** A batch of a tree is final: tells callers what became of their requests, and takes note of when to look again. */

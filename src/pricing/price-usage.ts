@@ -7,7 +7,7 @@ import type { PriceBook } from './price-book.ts';
 import type { PricePins } from './price-pins.ts';
 import type { HashedPriceRow } from './price-row.ts';
 import { type PriceSet, rowFor } from './price-set.ts';
-import { multiplierBound, multiplierOf } from './service-tier.ts';
+import { mayBeDearer, multiplierBound, multiplierOf } from './service-tier.ts';
 import type { HashedUnitRow } from './unit-row.ts';
 import { inputTokensOf, type Usage, type UsageProblem } from './usage/usage.ts';
 
@@ -29,7 +29,9 @@ export type UsageCostResult =
 /**
  * Prices usage. `served` is the model that answered, by its own name or an alias of the book; it may be left out where the
  * reservation had one model only. `atMs` chooses the time of day and should be the end of the call, as near as it is known.
- * A service tier that the usage does not name is the one that was asked for, but never taken as a discount. Searches that were reserved
+ * The service tier is the one that the report names, where it has a known price at the provider; else the one that the caller says; else
+ * the one that was asked for, but never taken as a discount, unless the report's word may stand for a dearer one: that is
+ * `unknown_price`. Searches that were reserved
  * for, that the row has a fee for, and whose number the usage can't tell are `usage_incomplete`.
  */
 export function priceUsage(
@@ -52,7 +54,12 @@ export function priceUsage(
   const untold = untoldSearch(row, pins, usage);
   if (untold !== undefined) return { problem: untold };
   const multiplier = multiplierFor(set, pins, usage, inputTokens);
-  if (multiplier === undefined) return unpriced('serviceTier', 'has no known price at this provider and model');
+  if (multiplier === undefined) {
+    return unpriced(
+      'service_tier',
+      'must name a tier of known price: how the call was served has none at this provider and model',
+    );
+  }
   return costOf('row', row, costByRow(row, usage, multiplier, unit.row));
 }
 
@@ -131,7 +138,12 @@ function unitOf(book: PriceBook, { unitRowHash }: PricePins): { readonly row: Ha
 
 function multiplierFor(set: PriceSet, pins: PricePins, usage: Usage, inputTokens: bigint): bigint | undefined {
   const geo = usage.inferenceGeo ?? pins.inferenceGeo;
-  if (usage.serviceTier !== undefined) return multiplierOf(set, usage.serviceTier, geo, inputTokens);
+  const { serviceTier, callerTier } = usage;
+  // Certain is only what has a price here. Where a report has another word the caller may say which tier it was.
+  const told = serviceTier === undefined ? undefined : multiplierOf(set, serviceTier, geo, inputTokens);
+  if (told !== undefined) return told;
+  if (callerTier !== undefined) return multiplierOf(set, callerTier, geo, inputTokens);
+  if (serviceTier !== undefined && mayBeDearer(set.provider, serviceTier)) return undefined;
   return multiplierBound(set, pins.serviceTier, geo, inputTokens);
 }
 

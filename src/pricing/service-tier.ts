@@ -1,5 +1,6 @@
 // What a provider's service tiers and places of inference do to a price, and how they rank. The rows know neither: a tier
-// multiplies all token rates of a row. What is not in the tables has no price, rather than that of the standard tier.
+// multiplies all token rates of a row. What is not in the tables has no price, rather than that of the standard tier: but where it is a
+// response alone that says it, and nothing dearer is sold there, it changes nothing.
 
 import { larger } from './exact.ts';
 
@@ -57,6 +58,17 @@ const GOOGLE = {
   priority: { tierClass: 'priority', percent: 180n },
 } as const satisfies Readonly<Record<string, ServiceTier>>;
 
+// A token costs the listed rate in flex, and "performance" is capacity that is paid for ahead; "auto" is the best of them that one has.
+// Source: console.groq.com/docs, service tiers, flex processing, performance tier.
+const GROQ = {
+  auto: STANDARD,
+  default: STANDARD,
+  standard: STANDARD,
+  on_demand: STANDARD,
+  performance: STANDARD,
+  flex: { tierClass: 'flex', percent: 100n },
+} as const satisfies Readonly<Record<string, ServiceTier>>;
+
 const PLAIN = { default: STANDARD, standard: STANDARD } as const satisfies Readonly<Record<string, ServiceTier>>;
 
 const TIERS: ReadonlyMap<string, ReadonlyMap<string, ServiceTier>> = new Map([
@@ -64,8 +76,30 @@ const TIERS: ReadonlyMap<string, ReadonlyMap<string, ServiceTier>> = new Map([
   ['azure', new Map<string, ServiceTier>(Object.entries(OPENAI))],
   ['anthropic', new Map<string, ServiceTier>(Object.entries(ANTHROPIC))],
   ['google', new Map<string, ServiceTier>(Object.entries(GOOGLE))],
+  ['groq', new Map<string, ServiceTier>(Object.entries(GROQ))],
 ]);
 const PLAIN_TIERS: ReadonlyMap<string, ServiceTier> = new Map(Object.entries(PLAIN));
+
+/**
+ * Providers that sell a tier above the listed price, and of those behind which others may: xAI and Bedrock have "priority" at a premium
+ * that they list by model, OpenRouter passes on what served. Sources: docs.x.ai, priority processing; aws.amazon.com/bedrock/service-tiers;
+ * openrouter.ai/docs, service tiers.
+ */
+const SELLS_DEARER: ReadonlySet<string> = new Set([
+  'openai',
+  'azure',
+  'anthropic',
+  'google',
+  'x-ai',
+  'xai',
+  'aws',
+  'bedrock',
+  'amazon-bedrock',
+  'openrouter',
+]);
+
+/** Words that stand nowhere for more than the listed price. */
+const NEVER_DEARER: ReadonlySet<string> = new Set(['default', 'standard', 'on_demand', 'flex', 'batch']);
 
 /** Input tokens above which Anthropic's fast mode costs more still. */
 const LONG_PROMPT_TOKENS = 200_000n;
@@ -89,6 +123,11 @@ function tierOf(provider: string, serviceTier: string | undefined): ServiceTier 
 /** The class of a provider's tier; undefined where it is not known. Absent is standard. */
 export function tierClassOf(provider: string, serviceTier: string | undefined): TierClass | undefined {
   return tierOf(provider, serviceTier)?.tierClass;
+}
+
+/** Whether a tier that has no known price at a provider may cost more than the listed one there. */
+export function mayBeDearer(provider: string, serviceTier: string): boolean {
+  return SELLS_DEARER.has(provider) && !NEVER_DEARER.has(serviceTier);
 }
 
 /** Whether a class is no dearer than another. */

@@ -219,4 +219,19 @@ describe('replies written by hand', () => {
       }),
     );
   });
+
+  it('of which one cannot be told of either leave nothing to the frame after', () => {
+    const [first, second] = fc.sample(answer, { numRuns: 2, seed: 1 }) as [ReservationAnswer, ReservationAnswer];
+    const price = { ...PRICE, inputTokensMax: 2n ** 63n };
+    const broken = { ...first, reservation: { ...first.reservation, price } };
+    const readyOf = (...contents: readonly ReservationAnswer[]) =>
+      contents.map((content, at): ReadyResult => ({ commandId: BigInt(at + 1), field: 3, content }));
+    const { frame } = resultFrame(readyOf(second), 0, unexpected);
+    const failing = () =>
+      resultFrame(readyOf(broken, second), 0, () => {
+        throw new Error('a fault of the fault');
+      });
+    expect(failing).toThrow('a fault of the fault');
+    expect(resultFrame(readyOf(second), 0, unexpected).frame).toEqual(frame);
+  });
 });

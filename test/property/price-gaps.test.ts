@@ -73,7 +73,9 @@ it.each([
         const before = setsOf(now);
         const after = setsOf(played.next);
         const gapMs = after.findIndex((set, atMs) => {
-          const isTaken = !played.isEnd && set === undefined && before[atMs] !== undefined;
+          const was = before[atMs]?.origin;
+          const isTaken =
+            !played.isEnd && was !== undefined && (set === undefined || (was === 'operator' && set.origin !== was));
           return set?.flaw !== undefined || isTaken;
         });
         expect(played.gapMs).toBe(gapMs < 0 ? undefined : gapMs);

@@ -65,7 +65,7 @@ describe('what would take the price of a model away later', () => {
     const days = { effectiveFromTime: onDay(1), effectiveUntilTime: onDay(2) };
     const instant = new Date(FAKE_NOW_MS + 2 * DAY_MS).toISOString();
     expect(problemOf(await client.call(addPrice, { row: { ...gpt, ...sale, ...days } }))).toBe(
-      `row.effective_until_time leaves the model without a price from ${instant} on, since what the row replaces stays replaced: add first what counts then`,
+      `row.effective_until_time leaves the model without a price of the operator's from ${instant} on, since what the row replaces stays replaced: add first what counts then`,
     );
     await add({ effectiveFromTime: onDay(2) });
     await add({ ...sale, ...days });

@@ -121,13 +121,13 @@ const FLAWS: Readonly<Record<SetFlaw, (when: string) => FieldProblem>> = {
 const instantText = (ms: number): string => new Date(ms).toISOString();
 
 // The operator's rows replace the catalogue's of the model, and what is replaced stays so: a row that is not enough by itself, or
-// after which nothing comes, would take its price away.
+// after which nothing comes, would take its price away, or put the catalogue's in the place of the operator's.
 function rowProblem(now: PriceSnapshot, row: HashedPriceRow): FieldProblem | undefined {
   const gap = gapOfAddition(now, row);
   if (gap === undefined) return undefined;
   const { fromMs, why, isOfRow } = gap;
   if (why === 'no_row' || !isOfRow) {
-    const description = `leaves the model without a price from ${instantText(fromMs)} on, since what the row replaces stays replaced: add first what counts then`;
+    const description = `leaves the model without a price of the operator's from ${instantText(fromMs)} on, since what the row replaces stays replaced: add first what counts then`;
     return { field: 'row.effective_until_time', description };
   }
   return FLAWS[why](fromMs === row.effectiveFromMs ? 'by then' : `at ${instantText(fromMs)} too`);

@@ -48,6 +48,8 @@ export function resultFrame(
   start: number,
   faulted: (cause: unknown) => CallStatus,
 ): { readonly frame: Buffer; readonly next: number } {
+  // What was left by a frame that could not be made.
+  writer.rewind(0);
   let next = start;
   for (let size = 0; next < results.length; next += 1) {
     size += bytesAtMost(results[next] as ReadyResult);

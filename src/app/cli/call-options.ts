@@ -151,7 +151,10 @@ export function addUsageOptions(command: Command): Command {
         parseModelName,
       ),
     )
-    .option('--served-tier <tier>', 'the service tier that served it, where the report does not say')
+    .option(
+      '--served-tier <tier>',
+      'the service tier that served it, where the report says none, or none with a known price',
+    )
     .option('--library <provider>', 'with kind ai_sdk_v5 and up: the provider behind the library');
 }
 

@@ -3,7 +3,8 @@
 // and ServiceTier.
 import type { UsageAdapter } from './adapter.ts';
 import { NO_USAGE, splitWrites } from './buckets.ts';
-import { child, children, count, countOrZero, need, word } from './report.ts';
+import { children, count, countOrZero, need, word } from './report.ts';
+import { tierIn } from './tier-in.ts';
 
 /** Bedrock. */
 export const bedrockConverse: UsageAdapter = {
@@ -19,7 +20,6 @@ export const bedrockConverse: UsageAdapter = {
       else other += tokens;
     }
     const isSplit = details.length > 0;
-    const serviceTier = word(child(around, 'serviceTier'), 'type');
     return {
       ...NO_USAGE,
       uncachedInput,
@@ -32,7 +32,7 @@ export const bedrockConverse: UsageAdapter = {
         context.cacheTtl,
       ),
       output,
-      ...(serviceTier === undefined ? {} : { serviceTier }),
+      ...tierIn(around, 'serviceTier'),
     };
   },
 };

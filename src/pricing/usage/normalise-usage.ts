@@ -65,8 +65,7 @@ export function normaliseUsage(kind: UsageKind, raw: unknown, context: UsageCont
   if (faults.first !== undefined) return { problem: faults.first };
   const problem = sumProblem(usage);
   if (problem !== undefined) return { problem };
-  if (usage.serviceTier !== undefined || context.serviceTier === undefined) return { usage };
-  return { usage: { ...usage, serviceTier: context.serviceTier } };
+  return { usage: context.serviceTier === undefined ? usage : { ...usage, callerTier: context.serviceTier } };
 }
 
 const MISSING: UsageProblem = { code: 'usage_missing', field: 'usage', text: 'is not there, or zeros alone' };

@@ -2,7 +2,8 @@
 // put beside completion_tokens. Source: openai-node, resources/completions.ts.
 import type { UsageAdapter } from './adapter.ts';
 import { splitInput, splitOutput, usageOf } from './buckets.ts';
-import { child, count, countOrZero, need, type Report, require, word } from './report.ts';
+import { child, count, countOrZero, need, type Report, require } from './report.ts';
+import { tierIn } from './tier-in.ts';
 import type { Usage } from './usage.ts';
 
 /**
@@ -62,10 +63,12 @@ function outputOf(
   return completion;
 }
 
-/** The tier that served, which a response says beside its usage, and each event of a stream too. Source: openai-node. */
+/**
+ * The tier that served, which a response says beside its usage, and each event of a stream too. Sources: openai-node; LiteLLM may pass on
+ * the object of Bedrock, {"type": ...}.
+ */
 export function tierOf(around: Report | undefined): Pick<Usage, 'serviceTier'> {
-  const serviceTier = word(around, 'service_tier');
-  return serviceTier === undefined ? {} : { serviceTier };
+  return tierIn(around, 'service_tier');
 }
 
 /** OpenAI and Azure. */

@@ -17,7 +17,7 @@ export interface Report {
 }
 
 /** Longest word of a report, such as a service tier. */
-const WORD_LENGTH_MAX = 64;
+export const WORD_LENGTH_MAX = 64;
 
 /** The value as an object to read; undefined where there is none, which is a fault unless it is null or absent. */
 export function reportOf(value: unknown, path: string, faults: Faults): Report | undefined {

@@ -4,7 +4,10 @@ import { NO_COUNTS } from './buckets.ts';
 import { sumProblem, type Usage, type UsageResult } from './usage.ts';
 
 /** The buckets that hold counts. */
-type CountName = Exclude<keyof Usage, 'serviceTier' | 'inferenceGeo' | 'reportedCost' | 'untoldSearches'>;
+type CountName = Exclude<
+  keyof Usage,
+  'serviceTier' | 'callerTier' | 'inferenceGeo' | 'reportedCost' | 'untoldSearches'
+>;
 
 /** Counts by bucket, whole numbers from 0 to 2^53 - 1; absent is 0. Every token in one bucket only. */
 export type UsageCounts = { readonly [Name in CountName]?: number | bigint } & Pick<
@@ -27,7 +30,7 @@ export function typedUsage(counts: UsageCounts): UsageResult {
   }
   const problem = sumProblem(usage);
   if (problem !== undefined) return { problem };
-  if (counts.serviceTier !== undefined) usage.serviceTier = counts.serviceTier;
+  if (counts.serviceTier !== undefined) usage.callerTier = counts.serviceTier;
   if (counts.inferenceGeo !== undefined) usage.inferenceGeo = counts.inferenceGeo;
   return { usage };
 }

@@ -29,13 +29,21 @@ export interface Usage {
   readonly fileSearches: bigint;
   /** Of the two, those that the report can't tell the number of, so that it is 0 here whatever ran. Absent: it tells both. */
   readonly untoldSearches?: readonly SearchCount[];
-  /** Service tier or speed that served the call, in the provider's words, where the report says so. */
+  /**
+   * Service tier or speed that served the call, in the provider's words, where the report says so; UNREADABLE_TIER where what it says is
+   * no word.
+   */
   readonly serviceTier?: string;
+  /** The same as the caller says it: counts where the report has none, or one that has no known price. */
+  readonly callerTier?: string;
   /** Where inference ran, in the provider's words, where the report says so. */
   readonly inferenceGeo?: string;
   /** What the provider says that the call cost, where it is to be preferred to a computed cost. */
   readonly reportedCost?: ReportedCost;
 }
+
+/** The tier of a response that says one in another form than a word: it is none that has a price. */
+export const UNREADABLE_TIER = '';
 
 /** Counts of searches. */
 export type SearchCount = 'webSearches' | 'fileSearches';
@@ -85,7 +93,7 @@ export interface UsageContext {
   readonly provider?: string;
   /** Cache life that the request asked for, as in ModelCall: decides where a report does not split its writes. */
   readonly cacheTtl?: string;
-  /** Service tier that served the call, where the caller knows it from beside the report. */
+  /** Service tier that served the call, where the caller says it beside the report. */
   readonly serviceTier?: string;
 }
 

@@ -1,8 +1,12 @@
 // Who is cut where too much is on its way in: the oldest for their number, the largest for their bytes, all of them for their time.
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Arrivals } from '../../../src/api/arrivals.ts';
 
 const LIMITS = { countMax: 3, bytesMax: 1_000, timeMs: 1_000, checkMs: 100 };
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 function world(limits = {}) {
   const arrivals = new Arrivals({ ...LIMITS, ...limits });
@@ -61,6 +65,5 @@ describe('requests on their way', () => {
     vi.advanceTimersByTime(1_000);
     expect(cut).toEqual(['a 4', 'b 4']);
     expect(vi.getTimerCount()).toBe(0);
-    vi.useRealTimers();
   });
 });

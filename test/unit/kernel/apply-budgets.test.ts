@@ -50,8 +50,8 @@ describe('ApplyBudgets', () => {
     expect(driver.journal.slice(-5).map(({ type, seq }) => [type, seq - seqBefore])).toEqual([
       ['BudgetUpdated', 1],
       ['BudgetClosed', 2],
-      ['BudgetCreated', 3],
-      ['BudgetUpdated', 4],
+      ['BudgetUpdated', 3],
+      ['BudgetCreated', 4],
       ['BudgetCreated', 5],
     ]);
     expect(driver.state.budgetAt('t' as never)?.openChildCount).toBe(2);
@@ -170,6 +170,39 @@ describe('ApplyBudgets', () => {
       const changes = changesOf(driver.make);
       const ordered = isReversed ? changes.toReversed() : changes;
       expect(applied(driver, ordered).results.map(({ def }) => def.path)).toEqual(ordered.map(({ budget }) => budget));
+    }
+  });
+
+  it.each<[string, (make: Commands) => readonly BudgetEdit[], string | undefined]>([
+    ['an edit', (make) => [make.update('t/a/x', { limits: 5 }), make.close('t/a')], 't/a/x'],
+    ['an edit two below', (make) => [make.update('t/a/x/y', { owner: 'o' }), make.close('t/a')], 't/a/x/y'],
+    ['a new one', (make) => [make.create('t/a/new', { limits: 5 }), make.close('t/a')], 't/a/new'],
+    ['an edit two below, of a floor', (make) => [make.update('t/a/x', { floor: 1 }), make.close('t')], 't/a/x'],
+    ['a closing', (make) => [make.close('t/a/x'), make.close('t/a')], undefined],
+    ['an edit beside it', (make) => [make.update('t/b', { limits: 5 }), make.close('t/a')], undefined],
+  ])('below a budget that the same call closes, in any order: %s', (_, changesOf, refusedPath) => {
+    for (const isReversed of [false, true]) {
+      const driver = withTree();
+      driver.run(driver.make.update('t', { shape: { maxChildren: 9, maxDepth: 9 } }));
+      for (const path of ['t/a/x', 't/a/x/y']) budgetOf(driver.run(driver.make.create(path, { limits: 50 })));
+      const changes = changesOf(driver.make);
+      const answer = driver.run(driver.make.applyBudgets(isReversed ? changes.toReversed() : changes));
+      const index = isReversed ? 1 : 0;
+      if (refusedPath === undefined) expect(answer).toMatchObject({ kind: 'budgets' });
+      else expect(answer).toMatchObject({ reason: 'BUDGET_CLOSED', change: { index, budget: refusedPath } });
+    }
+  });
+
+  it('gives new floors their places by path, however they were given', () => {
+    for (const isReversed of [false, true]) {
+      const driver = new KernelDriver();
+      const { make } = driver;
+      budgetOf(driver.run(make.create('t', { limits: 10 })));
+      const changes = [make.create('t/a', { floor: 5 }), make.create('t/b', { floor: 5 })];
+      applied(driver, isReversed ? changes.toReversed() : changes);
+      budgetOf(driver.run(make.update('t', { limits: 5 })));
+      expect(refused(driver.run(make.reserve('t/b', 1)))).toMatchObject({ budget: 't', limit: 'lifetime' });
+      expect(granted(driver.run(make.reserve('t/a', 5))).reservation).toMatchObject({ budget: 't/a' });
     }
   });
 

@@ -1,8 +1,10 @@
 // The index against a list: whatever is added, moved and removed, `due` gives what a sort of the list gives.
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { LeaseIndex } from '../../../src/kernel/lease-index.ts';
 import type { ReservationId } from '../../../src/kernel/names.ts';
+
+afterEach(() => void vi.restoreAllMocks());
 
 const step = fc.oneof(
   fc.record({ do: fc.constant('set' as const), id: fc.nat(11), atMs: fc.integer({ min: 0, max: 6_000 }) }),
@@ -73,7 +75,6 @@ describe('LeaseIndex', () => {
       expect(index.due((i + 1) * 1_000, 10)).toEqual([]);
     }
     const calls = spies.map(({ mock }) => mock.calls.length);
-    for (const spy of spies) spy.mockRestore();
     expect(calls).toEqual([0, 0]);
   });
 

@@ -32,7 +32,7 @@ describe('edits of many budgets', () => {
     const changes = [make.create('t/c', { limits: 1 }), make.close('t/b'), make.update('t/a', { owner: 'x' })];
     applied(await lane.submit(make.applyBudgets(changes, { key: 'k' })));
     expect(world.appends.map(({ batch }) => batch.map(({ entries }) => entries.map(({ type }) => type)))).toEqual([
-      [['BudgetClosed', 'BudgetCreated', 'BudgetUpdated']],
+      [['BudgetClosed', 'BudgetUpdated', 'BudgetCreated']],
     ]);
     const fresh = await new LaneWorld().open([]);
     const tree = [fresh.make.create('t', { limits: 5 }), fresh.make.create('t/a')];

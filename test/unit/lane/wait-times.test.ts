@@ -64,6 +64,35 @@ test('one that is decided once more, since its append was lost, waits on', async
   expect(world.waitEnds).toEqual([['timeout', 5_000]]);
 });
 
+test.each<[string, AppendResult | undefined, number, number]>([
+  ['was fenced', { outcome: 'fenced' }, 0, 2],
+  ['got no answer of the store', undefined, 4_000, 2],
+  ['was lost five times', { outcome: 'conflict' }, 0, 1],
+])('one that had found the place of another, in a batch that %s, was sent away', async (_, result, laterMs, count) => {
+  await world.hold(100);
+  const caller = await world.wait(50);
+  await world.time.elapse(2_000);
+  world.memory.faults.isDown = result === undefined;
+  if (result !== undefined) world.appendFates.push(...Array.from({ length: 5 }, () => async () => result));
+  const update = world.lane.submit(world.make.update('t', { owner: 'x' }));
+  const again = caller.again(new AbortController().signal);
+  await settle();
+  await world.time.elapse(laterMs);
+  expect([await update, await again].map(({ kind }) => kind)).toEqual(['refusal', 'refusal']);
+  await settle();
+  // The one that it joined is not of that batch.
+  const all = [laterMs, 2_000 + laterMs].map((waitedMs) => ['sent_away', waitedMs]);
+  expect(world.waitEnds.toSorted(([, a], [, b]) => a - b)).toEqual(all.slice(0, count));
+});
+
+test('one that came in a batch that is lost has not waited', async () => {
+  await world.hold(100);
+  world.appendFates.push(async () => ({ outcome: 'fenced' }));
+  await world.call(50).answering;
+  await settle();
+  expect(world.waitEnds).toEqual([]);
+});
+
 test.each<[string, string, (id: string) => unknown]>([
   ['whose reservation is released', 'left', (id) => world.release(id)],
   ['whose budget is closed', 'refused', () => world.lane.submit(world.make.close('t'))],

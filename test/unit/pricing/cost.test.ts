@@ -231,7 +231,7 @@ describe('usage of a reservation', () => {
     const usage = served === undefined ? input : { ...input, serviceTier: served };
     const result = price(asked === undefined ? {} : { serviceTier: asked }, 'gpt-4o-mini', usage);
     expect(result.cost?.micros).toBe(expected);
-    if (expected === undefined) expect(result.problem).toMatchObject({ code: 'unknown_price', field: 'serviceTier' });
+    if (expected === undefined) expect(result.problem).toMatchObject({ code: 'unknown_price', field: 'service_tier' });
   });
 
   it('is as the provider reports it, where it does', () => {

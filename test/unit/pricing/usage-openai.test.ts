@@ -122,12 +122,12 @@ describe('OpenAI', () => {
       [
         'a tier that the caller says differently',
         response([], { service_tier: 'flex' }),
-        'in 10 out 5 flex',
+        'in 10 out 5 flex said priority',
         { serviceTier: 'priority' },
       ],
-      ['a tier where the response says none', response([]), 'in 10 out 5 priority', { serviceTier: 'priority' }],
+      ['a tier where the response says none', response([]), 'in 10 out 5 said priority', { serviceTier: 'priority' }],
       ['no tier', response([], { service_tier: null }), 'in 10 out 5'],
-      ['a tier that is no word', response([], { service_tier: 1 }), 'usage_incomplete service_tier'],
+      ['a tier that is no word', response([], { service_tier: 1 }), 'in 10 out 5 ""'],
     ]);
   }
   const chunk = (more: object) => ({ object: 'chat.completion.chunk', choices: [], ...more });

@@ -47,9 +47,9 @@ describe('Anthropic', () => {
     ['speed before tier', message({ service_tier: 'standard', speed: 'fast' }), 'in 10 out 5 fast'],
     ['a tier that is no word', message({ service_tier: 5 }), 'usage_incomplete service_tier'],
     [
-      'a tier before that from beside',
+      'a tier, and another from beside',
       message({ service_tier: 'batch' }),
-      'in 10 out 5 batch',
+      'in 10 out 5 batch said standard',
       { serviceTier: 'standard' },
     ],
     ['iterations that are the whole', message({ iterations: [{ type: 'message', ...message() }] }), 'in 10 out 5'],

@@ -20,7 +20,7 @@ describe('where usage stands', () => {
     ['in a list', [chat()], 'usage_incomplete usage'],
     ['in a prototype', Object.create(chat()), 'usage_missing usage'],
     ['in __proto__', JSON.parse('{"__proto__": {"prompt_tokens": 1, "completion_tokens": 1}}'), 'usage_missing usage'],
-    ['with a tier from beside it', chat(), 'in 100 out 20 flex', { serviceTier: 'flex' }],
+    ['with a tier from beside it', chat(), 'in 100 out 20 said flex', { serviceTier: 'flex' }],
   ]);
   play('openai_responses', [
     [
@@ -60,7 +60,7 @@ describe('typed usage', () => {
   it.each([
     [
       { uncachedInput: 5, cacheRead: 6n, webSearches: 1, serviceTier: 'flex', inferenceGeo: 'us' },
-      'in 5 read 6 web 1 flex us',
+      'in 5 read 6 web 1 said flex us',
     ],
     [{}, 'usage_missing usage'],
     [{ webSearches: 1 }, 'usage_missing usage'],

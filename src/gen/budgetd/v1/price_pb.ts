@@ -189,7 +189,8 @@ export type PriceRow = Message<"budgetd.v1.PriceRow"> & {
 
   /**
    * First instant at which it no longer counts, after effective_from_time. Default: none; a newer row, or RetirePrice, ends it.
-   * A row that it replaced does not come back: for a price of some days add first the row that counts after them.
+   * An operator's row that it replaced does not come back, and the catalogue's may not count in its place (INVALID_FIELD): for a price
+   * of some days add first the row that counts after them.
    *
    * @generated from field: google.protobuf.Timestamp effective_until_time = 5;
    */
@@ -1419,8 +1420,9 @@ export const PriceService: GenService<{
    * Adds an operator's row. From its time of effect on it counts instead of the operator's rows of the same provider, model, size
    * of prompt and time of day; and as long as any operator's row of a model counts, the catalogue's rows of that model don't.
    * Errors: INVALID_FIELD (each field; a row above a size without an operator's row for all sizes, one with a band without an
-   * operator's row outside of it, one whose band overlaps another, one with an end in place of a row that is still needed then: at
-   * some instant from its effective_from_time on the model would have no price, which the description names where it is a later one).
+   * operator's row outside of it, one whose band overlaps another, one with an end in place of an operator's row that would
+   * count then: at some instant from its effective_from_time on the model would have no price, or the catalogue's in place of the
+   * operator's, which the description names where it is a later one).
    *
    * @generated from rpc budgetd.v1.PriceService.AddPrice
    */

@@ -227,7 +227,7 @@ export type Budget = Message<"budgetd.v1.Budget"> & {
    * Default 0: nothing. Errors of CreateBudget and UpdateBudget, all INVALID_FIELD: on a root; where it is raised so that
    * the floors under the budget above come to more than one of its amounts; with more than 64 open budgets right below the
    * same one that have a floor or a share. Where an amount above is lowered below the floors later, those that were given
-   * first win.
+   * first win; of one ApplyBudgets, those that come first by path.
    *
    * @generated from field: int64 floor_micros = 28;
    */
@@ -1018,8 +1018,9 @@ export const BudgetService: GenService<{
   },
   /**
    * Edits budgets of one tree, all or none. The changes may stand in any order: each is judged by what all of them come to.
-   * They are decided from the root down, side by side closings first, then floors and shares that shrink; the first that is
-   * refused refuses them all. Errors: those of the changes, with `changes[3].` in front of each field and the place (from 0)
+   * They are decided from the root down, side by side closings first, then floors and shares that shrink, then the rest, each of
+   * these by path; the first that is refused refuses them all. So a budget below one that the call closes can't be edited in it
+   * (BUDGET_CLOSED), wherever the edit stands. Errors: those of the changes, with `changes[3].` in front of each field and the place (from 0)
    * and the budget of the change as `change_index` and `change_budget`; FORBIDDEN where one budget is outside the caller's
    * subtree; IDEMPOTENCY_KEY_REUSED.
    *
