@@ -31,6 +31,14 @@ export interface PointName {
   readonly no: number;
 }
 
+/** Where the head of a line is to have its places; see WaitQueue.place. */
+export interface Placement {
+  readonly points: readonly PointName[];
+  readonly rank: number;
+  readonly wakeMs: number;
+  readonly claims: boolean;
+}
+
 /** Tells those apart to whom different parts of a limit are open: floors, and what is kept for a class. */
 export interface Views {
   /** What they were made for; with other ones who is told apart is another question. */

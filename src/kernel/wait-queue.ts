@@ -25,6 +25,7 @@ import {
   isSame,
   type Place,
   type PlacedLine,
+  type Placement,
   type PointName,
   type PointView,
   type PointWorld,
@@ -241,12 +242,17 @@ export class WaitQueue {
 
   /** A head that has to be judged whatever its places; undefined where there is none. */
   nextUnjudged(nowMs: number): PlacedLine | undefined {
-    return this.#unjudged.values().next().value ?? this.#nextAwake(nowMs);
+    this.#wake(nowMs);
+    return this.#unjudged.values().next().value;
   }
 
-  #nextAwake(nowMs: number): PlacedLine | undefined {
-    const line = this.#wakes.top;
-    return line !== undefined && line.wakeMs <= nowMs ? line : undefined;
+  // All at once: of several that rise at one instant each is asked in the class that it has then, whoever is judged first.
+  #wake(nowMs: number): void {
+    for (let line = this.#wakes.top; line !== undefined && line.wakeMs <= nowMs; line = this.#wakes.top) {
+      this.#wakes.remove(line);
+      line.wakeMs = Number.POSITIVE_INFINITY;
+      this.#unjudged.add(line);
+    }
   }
 
   /** A head that comes first where something may have come back, and has not been judged since; undefined where there is none. */
@@ -274,9 +280,7 @@ export class WaitQueue {
 
   /** Whether nobody but the head of a line has to be judged: the usual case, in which it need not claim anything first. */
   isLeft(line: PlacedLine, nowMs: number): boolean {
-    if (this.#claiming.size > 0 || this.#shifted.size > 0) return false;
-    const awake = this.#nextAwake(nowMs);
-    if (awake !== undefined && awake !== line) return false;
+    if (this.#claiming.size > 0 || this.#shifted.size > 0 || stepAt(nowMs) !== this.#step) return false;
     for (const each of this.#unjudged) if (each !== line) return false;
     for (const { firstLine } of this.#stirred.keys()) if (firstLine !== undefined && firstLine !== line) return false;
     return true;
@@ -388,14 +392,6 @@ export class WaitQueue {
     this.#points.set(name.budget, [...own, point]);
     return point;
   }
-}
-
-/** Where the head of a line has its places. */
-export interface Placement {
-  readonly points: readonly PointName[];
-  readonly rank: number;
-  readonly wakeMs: number;
-  readonly claims: boolean;
 }
 
 const NO_POINTS: readonly WaitPoint[] = [];

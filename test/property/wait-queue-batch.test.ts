@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Answer } from '../../src/kernel/answer.ts';
+import type { Account } from '../../src/kernel/budget.ts';
 import type { Command } from '../../src/kernel/command.ts';
 import type { Entry } from '../../src/kernel/entry.ts';
 import type { BudgetPath } from '../../src/kernel/names.ts';
@@ -78,6 +79,13 @@ function submitted(command: Command, tree: CachedTree): Submitted {
   return { treeId: command.treeId, command, resolve: ignore, reject: ignore, ...flags };
 }
 
+const NOTHING = { heldMicros: 0n, settledMicros: 0n, overrunMicros: 0n };
+
+/** Periods before the last in which a child's use has no counter: a lane asks the store for them, which has none either. */
+function periodsAsked({ parked }: TreeBatch): readonly Account[] {
+  return parked.flatMap(({ missing }) => missing.periods ?? []);
+}
+
 /** Decides commands of one instant in batches; `ahead`: each before the one before it is final. */
 function play(commands: readonly Timed[], batchSize: number, ahead: boolean): CachedTree {
   const tree = emptyTree();
@@ -98,19 +106,29 @@ function play(commands: readonly Timed[], batchSize: number, ahead: boolean): Ca
     const count = commands.slice(at, at + batchSize).findIndex((each) => each.nowMs !== nowMs);
     const own = commands.slice(at, at + (count === -1 ? batchSize : count));
     at += own.length;
-    const batch = decideTree(
-      tree,
-      own.map(({ command }) => submitted(command, tree)),
-      {
-        nowMs,
-        graceMs: 0,
-        commit: commitTo,
-        calendar: UTC_CALENDAR,
-        implausibleFactor: 1_000,
-        pricing: testPricing(),
-        queue: { ageMs: 60_000, countMax: 12, isAttached, isUntaken: () => true },
-      },
-    );
+    const decideOwn = (): TreeBatch =>
+      decideTree(
+        tree,
+        own.map(({ command }) => submitted(command, tree)),
+        {
+          nowMs,
+          graceMs: 0,
+          commit: commitTo,
+          calendar: UTC_CALENDAR,
+          implausibleFactor: 1_000,
+          pricing: testPricing(),
+          queue: { ageMs: 60_000, countMax: 12, isAttached, isUntaken: () => true },
+        },
+      );
+    let batch = decideOwn();
+    for (let asked = periodsAsked(batch); asked.length > 0; asked = periodsAsked(batch)) {
+      commit();
+      tree.takeBack();
+      for (const { budgetNo, windowNo, periodMs } of asked) {
+        tree.state.addCounters(budgetNo, [{ ...NOTHING, windowNo, periodMs }]);
+      }
+      batch = decideOwn();
+    }
     const { failed, queueFaults, parked, unsearched, paused, deferred } = batch;
     expect(queueFaults).toEqual([]);
     expect([failed, parked, unsearched, paused, deferred].map(({ length }) => length)).toEqual([0, 0, 0, 0, 0]);

@@ -97,6 +97,24 @@ it('a late settlement has what siblings used in its own day brought back', async
   await expectAudited(world);
 });
 
+it('a settlement in an earlier day asks once for what a sibling used there, where that was nothing', async () => {
+  const world = await new LaneWorld().open(['t'], 1_000);
+  const { lane, make } = world;
+  budgetOf(await lane.submit(make.update('t', { limits: { day: per('day', 100) } })));
+  budgetOf(await lane.submit(make.create('t/a', { floor: 30 })));
+  budgetOf(await lane.submit(make.create('t/b')));
+  const { id } = granted(await lane.submit(make.reserve('t/b', 60, { ttlMs: 2 * DAY_MS }))).reservation;
+  world.nowMs = START_MS + DAY_MS;
+  granted(await lane.submit(make.reserve('t/a', 1)));
+  world.loads.length = 0;
+  granted(await lane.submit(make.settle(id, 40, { keepOpen: true })));
+  // Nothing of the floor was used on that day: 10 are left beside it.
+  const { figures } = granted(await lane.submit(make.settle(id, 50))).reservation;
+  expect(figures).toMatchObject({ settledMicros: 70n, overrunMicros: 20n });
+  expect(world.loads.map(({ periods }) => periods?.length)).toEqual([1]);
+  await expectAudited(world);
+});
+
 it('what a template makes is listed in the commit that makes it, and after a restart', async () => {
   const world = await new LaneWorld().open(['t'], 100);
   const { lane, make } = world;
