@@ -97,7 +97,7 @@ class Day {
   }
 }
 
-test('ten thousand runs of a day are told what the model tells them, when it does', { timeout: 60_000 }, async () => {
+test('ten thousand runs of a day are told what the model tells them, when it does', { timeout: 240_000 }, async () => {
   const world = await new LaneWorld().open([], 0);
   const { make, lane } = world;
   const tenants = Array.from({ length: 12 }, (_, no) => ({ name: `tenant-${no}`, weight: 1 + (no % 3) }));
