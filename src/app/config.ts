@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { CONNECTIONS_MAX } from '../api/transport-limits.ts';
-import { IMPLAUSIBLE_FACTOR_DEFAULT, QUEUE_DEFAULT } from '../lane/create-coordinator.ts';
+import { IMPLAUSIBLE_FACTOR_DEFAULT, QUEUE_COUNT_MAX, QUEUE_DEFAULT } from '../lane/create-coordinator.ts';
 import { STALE_AFTER_MS } from '../lane/price-keeper.ts';
 import { OUTPUT_TOKENS_DEFAULT } from '../pricing/estimate.ts';
 import type { TelemetrySettings } from '../telemetry/telemetry-settings.ts';
@@ -119,7 +119,8 @@ export const SETTINGS: readonly Setting[] = [
   {
     name: 'BUDGETD_QUEUE_MAX',
     default: '10000',
-    meaning: 'requests that may wait for room on one budget and below it; 0: none may wait',
+    meaning:
+      'requests that may wait for room on one budget and below it, up to 20000, one for each 2,000 characters of a large one; 0: none may wait',
   },
   { name: 'BUDGETD_REAPER', default: 'on', meaning: 'off: lapses in quiet trees are only written down when looked at' },
   {
@@ -187,7 +188,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): S
     graceMs: read.durationMs('BUDGETD_GRACE', 5_000, 3_600_000),
     implausibleFactor: read.count('BUDGETD_IMPLAUSIBLE_FACTOR', IMPLAUSIBLE_FACTOR_DEFAULT, 1_000_000),
     queueAgeMs: read.durationMs('BUDGETD_QUEUE_AGE', QUEUE_DEFAULT.ageMs, 86_400_000, 1_000),
-    queueCountMax: read.count('BUDGETD_QUEUE_MAX', QUEUE_DEFAULT.countMax, 100_000),
+    queueCountMax: read.count('BUDGETD_QUEUE_MAX', QUEUE_DEFAULT.countMax, QUEUE_COUNT_MAX),
     reaper: read.onOff('BUDGETD_REAPER', true),
     tokens: read.tokens(),
     logLevel: read.oneOf('BUDGETD_LOG_LEVEL', LOG_LEVELS, 'info'),

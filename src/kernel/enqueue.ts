@@ -11,6 +11,7 @@ import { HELD_RETRY_MS } from './refuse-money.ts';
 import type { RequestedCharge } from './requested-charge.ts';
 import type { Reservation } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
+import { waitingWeight } from './weight.ts';
 
 // Room may come back: with holds, with time, or with a top-up.
 const WORTH_WAITING: ReadonlySet<Reason> = new Set<Reason>([
@@ -30,25 +31,30 @@ export function waits(command: Reserve, refusal: Refusal): boolean {
   return command.waitMs > 0 && !command.dryRun && isWorthWaiting(refusal);
 }
 
-/** QUEUE_FULL by the budget nearest the root where as many wait, on it and below it, as may; undefined where there is room. */
+/**
+ * QUEUE_FULL by the budget nearest the root where as many wait, on it and below it, as may, large ones counted as several; undefined
+ * where there is room.
+ */
 export function queueFullRefusal(
   state: TreeState,
   { budgets }: RequestedCharge,
-  { budget, also }: Reserve,
+  command: Reserve,
   { queue: { countMax } }: DecideContext,
 ): Refusal | undefined {
+  const { budget, also } = command;
   const paths = also.length === 0 ? chainOf(budget) : [budget, ...also].flatMap(chainOf);
+  const weight = waitingWeight(command);
   const full = paths
-    .filter((path) => (state.queue?.countAt(path) ?? 0) >= countMax)
+    .filter((path) => (state.queue?.weightAt(path) ?? 0) + weight > countMax)
     .sort((a, b) => a.length - b.length)[0];
   if (full === undefined) return undefined;
   const { path } = budgets.find(({ def }) => def.path === full)?.def ?? { path: full };
   return {
     kind: 'refusal',
     reason: 'QUEUE_FULL',
-    message: `${countMax} requests wait on ${path} already`,
+    message: `as many requests wait on ${path} as may, large ones counted as several`,
     budget: path,
-    bound: { name: 'queue_length', max: countMax, observed: countMax },
+    bound: { name: 'queue_length', max: countMax, observed: state.queue?.weightAt(full) ?? 0 },
     retryAfterMs: HELD_RETRY_MS,
   };
 }

@@ -106,6 +106,9 @@ export class WaitQueue {
     return this.#waiters.countAt(path);
   }
 
+  /** What those weigh (weight.ts). */
+  readonly weightAt = (path: BudgetPath): number => this.#waiters.weightAt(path);
+
   /** Whether somebody has to be looked at though nothing else happens at `nowMs`. */
   isDue(nowMs: number): boolean {
     if (nowMs < this.#restUntilMs) return false;

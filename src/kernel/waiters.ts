@@ -4,6 +4,7 @@ import { IndexedHeap } from './indexed-heap.ts';
 import type { BudgetPath, ReservationId } from './names.ts';
 import { pathsOf } from './wait-line.ts';
 import type { Waiting } from './wait-order.ts';
+import { waitingWeight } from './weight.ts';
 
 /** See the head of this file. */
 export class Waiters {
@@ -12,6 +13,8 @@ export class Waiters {
   readonly #ends = new IndexedHeap<Waiting>((a, b) => a.queued.untilMs < b.queued.untilMs);
   /** How many wait on each path and below it. */
   readonly #counts = new Map<BudgetPath, number>();
+  /** What those weigh together. */
+  readonly #weights = new Map<BudgetPath, number>();
 
   get count(): number {
     return this.#byId.size;
@@ -34,12 +37,21 @@ export class Waiters {
     return this.#counts.get(path) ?? 0;
   }
 
+  /** Their count where they are usual ones. */
+  weightAt(path: BudgetPath): number {
+    return this.#weights.get(path) ?? 0;
+  }
+
   add(waiting: Waiting): void {
     const { id, queued } = waiting;
     this.#byId.set(id, waiting);
     this.#byDigest.set(queued.key.digest, id);
     this.#ends.add(waiting);
-    for (const path of pathsOf(waiting)) this.#counts.set(path, this.countAt(path) + 1);
+    const weight = weightOf(waiting);
+    for (const path of pathsOf(waiting)) {
+      this.#counts.set(path, this.countAt(path) + 1);
+      this.#weights.set(path, this.weightAt(path) + weight);
+    }
   }
 
   /** Takes one out that is in. */
@@ -47,10 +59,16 @@ export class Waiters {
     this.#byId.delete(waiting.id);
     this.#byDigest.delete(waiting.queued.key.digest);
     this.#ends.remove(waiting);
+    const weight = weightOf(waiting);
     for (const path of pathsOf(waiting)) {
       const count = this.countAt(path) - 1;
-      if (count === 0) this.#counts.delete(path);
-      else this.#counts.set(path, count);
+      if (count > 0) {
+        this.#counts.set(path, count);
+        this.#weights.set(path, this.weightAt(path) - weight);
+      } else {
+        this.#counts.delete(path);
+        this.#weights.delete(path);
+      }
     }
   }
 
@@ -72,4 +90,9 @@ export class Waiters {
       for (const each of found) this.#ends.add(each);
     }
   }
+}
+
+function weightOf({ budget, also, holder, actingFor, labels, queued }: Waiting): number {
+  const { actor, alternatives, call } = queued;
+  return waitingWeight({ budget, also, holder, actor, personal: { actingFor, labels }, alternatives, call });
 }

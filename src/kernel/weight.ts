@@ -34,6 +34,36 @@ const NAMES_PARTS = 4;
  */
 const TERMS_A_UNIT = 4;
 
+/** What a request that waits is kept with, so far as its caller decides how much it is. */
+export interface WaitingTexts {
+  readonly budget: string;
+  readonly also: readonly string[];
+  readonly holder: string;
+  readonly actor: string;
+  readonly personal: unknown;
+  readonly alternatives: unknown;
+  readonly call: unknown;
+}
+
+/** Characters and numbers of a request that waits with weight 1: what usual ones have, paths of sixteen levels included. */
+const WAITING_UNIT = 2_000;
+
+/** Weight of a request that waits: 1 for a usual one. All that wait in a tree are read in one go when it is loaded. */
+export function waitingWeight({ budget, also, holder, actor, personal, alternatives, call }: WaitingTexts): number {
+  return 1 + Math.floor(sizeOf([budget, also, holder, actor, personal, alternatives, call]) / WAITING_UNIT);
+}
+
+// What an alternative or a call consists of only the one who prices knows.
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return NUMBER_SIZE;
+  let size = 0;
+  for (const [name, each] of Object.entries(value)) size += name.length + sizeOf(each);
+  return size;
+}
+
+const NUMBER_SIZE = 4;
+
 /** Weight of a budget: 1 for one with two limits and no rates. The same as long as its definition is. */
 export function budgetWeight({ def }: BudgetState): number {
   return 1 + Math.floor((def.limits.length + def.windows.length - 1 + def.rates.length) / TERMS_A_UNIT);

@@ -90,9 +90,11 @@ export class Taker {
   // Only where the store itself is gone is it everybody's: a read that took too long is felt by those who waited for it.
   #readFailed(failure: Failure, failures: Failure[]): void {
     const { treeId, items, error } = failure;
-    const { observer, cache, appender } = this.#parts;
+    const { log, observer, cache, appender } = this.#parts;
     if (error instanceof StoreUnavailableError) {
-      if (!(error instanceof StoreTimeoutError)) appender.readFailed();
+      if (error instanceof StoreTimeoutError)
+        log('warn', 'a tree could not be read in time', { treeId, commands: items.length, error });
+      else appender.readFailed();
       refuseAll(observer, items, refusals.storeUnavailable());
       return;
     }

@@ -214,6 +214,27 @@ describe('keys and bounds', () => {
     expect(full).toMatchObject({ reason: 'QUEUE_FULL', budget: 't', retryAfterMs: 1_000 });
   });
 
+  test('and large ones are counted as several, until they leave', () => {
+    driver.queue = { ...driver.queue, countMax: 10 };
+    driver.run(driver.make.create('t', { limits: 100 }));
+    driver.hold('t', 100);
+    const labels = Array.from({ length: 32 }, (_, no) => [`k${no}`, 'v'.repeat(250)] as const);
+    const large = (key: string) =>
+      driver.make.reserve('t', 1, { waitMs: 60_000, key, personal: { ...personalFields(''), labels } });
+    const first = driver.run(large('a')) as { readonly id: string };
+    driver.run(large('b'));
+    const third = large('c');
+    expect(refused(driver.run(third))).toMatchObject({
+      reason: 'QUEUE_FULL',
+      bound: { name: 'queue_length', max: 10, observed: 10 },
+    });
+    driver.run(driver.make.release(first.id));
+    expect(driver.run(third)).toMatchObject({ kind: 'queued' });
+    driver.run(driver.make.release((driver.run(driver.make.again(third)) as { readonly id: string }).id));
+    for (let no = 0; no < 5; no += 1) driver.wait('t', 1);
+    expect(refused(driver.run(driver.make.reserve('t', 1, { waitMs: 1_000, key: 'full' }))).reason).toBe('QUEUE_FULL');
+  });
+
   test('nobody who is gone is granted anything, and keeps the place', () => {
     const gone = new Set<string>();
     driver.queue = { ...driver.queue, isAttached: (id) => !gone.has(id) };

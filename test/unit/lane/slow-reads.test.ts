@@ -21,6 +21,8 @@ describe('a read that takes too long', () => {
     expect(reasons(answers)).toEqual(['STORE_UNAVAILABLE', 'STORE_UNAVAILABLE']);
     expect(refused(answers[0] as Answer).retryAfterMs).toBeGreaterThan(0);
     expect(world.lane.storeDown).toBe(false);
+    expect(world.logged).toEqual(['a tree could not be read in time']);
+    expect(world.logFields[0]).toMatchObject({ treeId: 't', commands: 2 });
     granted(await world.lane.submit(new Commands('u').reserve('u', 1)));
     granted(await world.lane.submit(world.make.reserve('t', 1)));
     expect(world.time.sleeperCount).toBe(0);
