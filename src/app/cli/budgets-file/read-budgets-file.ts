@@ -1,7 +1,7 @@
 // A file of budgets read whole: every budget in its normal form with the places of its fields, or everything that is wrong, each
 // with its line. Nothing here asks a service.
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { checkUnit } from '../../../api/validate/budget-fields.ts';
+import { checkUnit, unitProblem } from '../../../api/validate/budget-fields.ts';
 import { checkLabels } from '../../../api/validate/labels.ts';
 import { checkText, type Problems } from '../../../api/validate/problems.ts';
 import { BudgetSchema } from '../../../gen/budgetd/v1/budget_pb.ts';
@@ -121,8 +121,8 @@ export function positionOf({ at, positions }: Pick<FileBudget, 'at' | 'positions
 const UNIT_DEFAULT = 'USD';
 
 /**
- * The unit of each tree: as `knownUnit` has it, else as its root says, else as its amounts do. Notes amounts in another one, and
- * a root that says another one.
+ * The unit of each tree: as `knownUnit` has it, else as its root says, else as its amounts do. Notes amounts in another one, a root
+ * that says another one, and amounts in one that the service takes for no tree.
  */
 export function unitsOfTrees(
   budgets: readonly FileBudget[],
@@ -142,6 +142,11 @@ export function unitsOfTrees(
       const typed = each.units.filter((amount) => amount.unit !== unit).map(({ at }) => at);
       for (const at of [...wrong, ...typed]) problems.add(at, `the tree ${tree} counts in ${unit}`);
     }
+    if (knownUnit(tree) !== undefined || stated) continue;
+    const problem = unitProblem(unit);
+    if (problem === undefined) continue;
+    for (const { at } of own.flatMap((each) => each.units.filter((amount) => amount.unit === unit)))
+      problems.add(at, `the unit ${unit} ${problem}`);
   }
   return units;
 }

@@ -215,6 +215,8 @@ describe('what is wrong in a file', () => {
       /^f:3:32: child_template.limits\[0\].window.calendar.time_zone/,
     ],
     [inBudget('limits: [1 USD]\nenforcement: { tolerance: 1 EUR }'), 'f:4:31: the tree acme counts in USD'],
+    [inBudget('limits: [1u, 10 usd/day]'), 'f:3:18: the unit usd must not be USD in another case: write USD'],
+    [inBudget('unit: Usd'), 'f:3:5: unit must not be USD in another case: write USD'],
     [inBudget('budgets: { a: { unit: USD } }'), 'f:3:21: unit is set on the root of a tree only'],
   ])('is told with its line: %j', (content, expected) => {
     const { problems } = read(content);
