@@ -171,6 +171,7 @@ it.each([
   ['reserve', 'PRICE_UNKNOWN', { provider: 'openai', model: 'gpt-9' }, 'Nobody has said what openai/gpt-9 costs'],
   ['reserve', 'PRICE_UNKNOWN', { unit: 'INR' }, 'Say what a INR is worth in USD'],
   ['settle', 'PRICE_UNKNOWN', {}, 'settle the actual cost, or --unknown.'],
+  ['settle', 'PRICE_UNKNOWN', { why: 'unknown_price', field: 'usage.served' }, 'is a model that was reserved for'],
   ['settle', 'PRICE_UNKNOWN', { why: 'book_unreadable' }, 'Nothing has a price now: use an amount.'],
   ['settle', 'USAGE_INVALID', {}, 'The report is refused and the hold stays'],
   ['reserve', 'MODEL_NOT_ALLOWED', { provider: 'a', model: 'b' }, 'update --models, --max-tier.'],
