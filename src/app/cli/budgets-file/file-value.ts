@@ -50,13 +50,25 @@ export function readFlag(reading: Reading, node: Located): boolean | undefined {
   return undefined;
 }
 
-const INT32_MAX = 2_147_483_647n;
+const INT32_MAX = 2_147_483_647;
 
-/** A whole number of 32 bits. */
-export function readWhole(reading: Reading, node: Located): number | undefined {
+/** What a whole number may be. */
+export interface WholeRange {
+  /** Default: 0. */
+  readonly min?: number;
+  /** Default: the most that 32 bits hold. */
+  readonly max?: number;
+}
+
+/** A whole number in a range. */
+export function readWhole(
+  reading: Reading,
+  node: Located,
+  { min = 0, max = INT32_MAX }: WholeRange = {},
+): number | undefined {
   const value = node.kind === 'scalar' ? node.value : undefined;
-  if (typeof value === 'bigint' && value >= 0n && value <= INT32_MAX) return Number(value);
-  reading.problems.add(node.at, `must be a whole number from 0 to ${INT32_MAX}`);
+  if (typeof value === 'bigint' && value >= min && value <= max) return Number(value);
+  reading.problems.add(node.at, `must be a whole number from ${min} to ${max}`);
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 // The fields of a budget's terms in the file: one line each says how it is called there and in a mask, and how it is read, written
 // and compared. Its own file because a new field of the contract should be one line here and nothing elsewhere.
 import { create } from '@bufbuild/protobuf';
+import { PERCENT_MAX, WEIGHT_MAX } from '../../../api/validate/shares.ts';
 import { windowName } from '../../../api/validate/window-name.ts';
 import { OnExpiry, WindowSchema } from '../../../gen/budgetd/v1/limit_pb.ts';
 import {
@@ -31,6 +32,7 @@ import {
   readText,
   readWhole,
   readWord,
+  type WholeRange,
   writeAmount,
 } from './file-value.ts';
 import type { Located, LocatedEntry } from './located-yaml.ts';
@@ -66,7 +68,13 @@ export const text = (key: string): TermsField => field(key, key, readText, (valu
 
 const flag = (key: string): TermsField => field(key, key, readFlag, (value: boolean) => value || undefined);
 
-const whole = (key: string): TermsField => field(key, key, readWhole, (value: number) => BigInt(value));
+const whole = (key: string, range?: WholeRange): TermsField =>
+  field(
+    key,
+    key,
+    (reading, node) => readWhole(reading, node, range),
+    (value: number) => BigInt(value),
+  );
 
 /** An amount; where unset and 0 are the same to the contract, 0 is not written. */
 const amount = (key: string, options: { readonly zeroIsUnset: boolean }): TermsField =>
@@ -116,9 +124,15 @@ export const TERMS_FIELDS: readonly TermsField[] = [
   word('enforcement.on_exhaustion', { block: OnExhaustion.BLOCK, degrade: OnExhaustion.DEGRADE }, OnExhaustion.BLOCK),
   field('enforcement.kept', 'enforcement.kept', readKept, writeKept),
   field('alert_at', 'alert_at', readPercents, writePercents),
-  field('weight', 'weight', readWhole, (weight: number) => (weight <= 1 ? undefined : BigInt(weight))),
+  field(
+    'weight',
+    'weight',
+    // To the contract 0 is nothing said, and would be 1.
+    (reading, node) => readWhole(reading, node, { min: 1, max: WEIGHT_MAX }),
+    (weight: number) => (weight <= 1 ? undefined : BigInt(weight)),
+  ),
   amount('floor', { zeroIsUnset: true }),
-  whole('share_percent'),
+  whole('share_percent', { min: 1, max: PERCENT_MAX }),
   field('models.allowed', 'models.allowed_models', readModels, writeModels),
   word('models.max_tier', TIER_CLASSES, ServiceTierClass.UNSPECIFIED),
   field(TEMPLATE, TEMPLATE, readTemplate, writeTemplate),

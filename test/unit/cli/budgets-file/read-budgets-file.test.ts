@@ -191,6 +191,14 @@ describe('what is wrong in a file', () => {
     [inBudget('rates: [60 requests]'), /^f:3:13: "60 requests" is not a rate/],
     [inBudget('rates: [1 requests/1m, 2 requests/60s]'), 'f:3:28: rates[1] must differ from the others in kind or per'],
     [inBudget('shape: { max_active: "1" }'), 'f:3:26: must be a whole number from 0 to 2147483647'],
+    ...['0', '1.5', '1000001', '-1'].map((weight): [string, string] => [
+      inBudget(`weight: ${weight}`),
+      'f:3:13: must be a whole number from 1 to 1000000',
+    ]),
+    ...['0', '40%', '101'].map((percent): [string, string] => [
+      inBudget(`share_percent: ${percent}`),
+      'f:3:20: must be a whole number from 1 to 100',
+    ]),
     [inBudget('shape: { max_depth: 16 }'), /^f:3:14: shape.max_depth must be 0 to 15/],
     [inBudget('shape: { max_lease: 60 }'), 'f:3:25: must be text: put it in quotes'],
     [inBudget('shape: { max_lease: 25h }'), 'f:3:14: shape.max_lease must be 1 s to 24 h'],
