@@ -377,7 +377,9 @@ No difference.
   it('fails with 1 for whatever is wrong, also before anything is asked, as does lint', async () => {
     const wrong = await plan('budgets: { a: { limts: [1 USD] } }');
     expect(wrong.exitCode).toBe(1);
-    expect(wrong.stderr).toMatch(/budgets\.yaml:1:17: unknown key limts; .*\nerror: .* has 1 problem\n/);
+    expect(wrong.stderr).toMatch(
+      /budgets\.yaml:1:17: unknown key limts \(did you mean limits\?\); .*\nerror: .* has 1 problem\n/,
+    );
     for (const words of [['plan'], ['plan', '-f', '/none'], ['plan', '--nope'], ['lint'], ['lint', '-f', '/none']]) {
       expect((await run(...words)).exitCode).toBe(1);
     }

@@ -66,7 +66,7 @@ export function readBudgetsFile(content: string, problems: FileProblems): FileBu
 }
 
 function readingInto(problems: FileProblems): Reading {
-  return { problems, positions: new Map(), unread: new Set(), units: [] };
+  return { subject: '', problems, positions: new Map(), unread: new Set(), units: [] };
 }
 
 // A budget with nothing to say is one of defaults.
