@@ -380,6 +380,10 @@ No difference.
     expect(wrong.stderr).toMatch(
       /budgets\.yaml:1:17: unknown key limts \(did you mean limits\?\); .*\nerror: .* has 1 problem\n/,
     );
+    const several = await plan('budgets: { a: { limts: [1 USD], limits: [3 EUR/day, 1 USD, 2 USD/hour] } }');
+    expect(several.stderr).toMatch(
+      /unknown key limts.*\n.*:1:42: the tree a counts in USD, not in EUR\nerror: .* has 2 problems\n/,
+    );
     for (const words of [['plan'], ['plan', '-f', '/none'], ['plan', '--nope'], ['lint'], ['lint', '-f', '/none']]) {
       expect((await run(...words)).exitCode).toBe(1);
     }

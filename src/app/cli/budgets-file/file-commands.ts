@@ -192,6 +192,8 @@ function refuseProblems(problems: FileProblems, file: string, terminal: Terminal
 async function preparePlans(session: Session, { file, tree: only, prune = false }: PlanOptions) {
   const problems = new FileProblems();
   const all = readBudgetsFile(readContent(file), problems);
+  // What is wrong with its units is told with all else: by the file alone, since nothing will be asked.
+  if (problems.count > 0) unitsOfTrees(all, () => undefined, problems);
   refuseProblems(problems, file, session.terminal);
   const budgets = only === undefined ? all : all.filter(({ path }) => treeOf(path) === only);
   if (budgets.length === 0)

@@ -143,6 +143,7 @@ budgets:
   it.each([
     ['budgets: { a: { unit: EUR, limits: [1u] } }', 'EUR'],
     ['budgets: { a: { limits: [1 EUR/day] } }', 'EUR'],
+    ['budgets: { a: { limits: [1 EUR/day, 2 EUR] } }', 'EUR'],
     ['budgets: { a: { limits: [5u] } }', 'USD'],
   ])('counts in what its root says, or its amounts do: %s', (content, unit) => {
     expect([...read(content).units.values()]).toEqual([unit]);
@@ -238,9 +239,13 @@ describe('what is wrong in a file', () => {
       inBudget('child_template: { limits: [1 USD/day@X] }'),
       /^f:3:32: child_template.limits\[0\].window.calendar.time_zone/,
     ],
-    [inBudget('limits: [1 USD]\nenforcement: { tolerance: 1 EUR }'), 'f:4:31: the tree acme counts in USD'],
+    [inBudget('limits: [1 USD]\nenforcement: { tolerance: 1 EUR }'), 'f:4:31: the tree acme counts in USD, not in EUR'],
     [inBudget('limits: [1u, 10 usd/day]'), 'f:3:18: the unit usd must not be USD in another case: write USD'],
     [inBudget('unit: Usd'), 'f:3:5: unit must not be USD in another case: write USD'],
+    // The odd one, wherever it stands.
+    [inBudget('limits: [32 EUR/day, 100 USD]\nfloor: 2 USD'), 'f:3:14: the tree acme counts in USD, not in EUR'],
+    [inBudget('limits: [1 usd/day, 100 USD]'), 'f:3:14: the unit usd must not be USD in another case: write USD'],
+    [inBudget('unit: EUR\nlimits: [1 USD/day]'), 'f:4:14: the tree acme counts in EUR, not in USD'],
     [inBudget('budgets: { a: { unit: USD } }'), 'f:3:21: unit is set on the root of a tree only'],
   ])('is told with its line: %j', (content, expected) => {
     const { problems } = read(content);
