@@ -46,7 +46,7 @@ export function decideCreate(state: TreeState, command: CreateBudget, context: D
   }
   const no = state.position.budgetCount + 1;
   problems.push(...shareProblems(parent?.def, undefined, { ...command, no }));
-  if (problems.length > 0) return answerOnly(invalidFields(problems));
+  if (problems.length > 0) return answerOnly(invalidTerms(problems, treeUnit));
   const fresh = {
     no,
     path,
@@ -56,6 +56,12 @@ export function decideCreate(state: TreeState, command: CreateBudget, context: D
   };
   const def = newDef(fresh, command, context.nowMs, context.calendar);
   return changed(state, command, context, 'BudgetCreated', def, { replaceLabels: true, openChildren: 1 });
+}
+
+// What is wrong with a floor is said in amounts.
+function invalidTerms(problems: readonly FieldProblem[], unit: string | undefined): Refusal {
+  const hasAmounts = problems.some(({ field }) => field === 'budget.floor_micros');
+  return { ...invalidFields(problems), ...(hasAmounts && unit !== undefined ? { unit } : {}) };
 }
 
 /** Decides an UpdateBudget. */
@@ -82,7 +88,7 @@ export function decideUpdate(state: TreeState, command: UpdateBudget, context: D
     ...(namesCap ? cappingProblems(isCapped, { uncapped, limits, childTemplate }, 'budget') : []),
     ...shareProblems(chain.at(-2)?.def, before, { no: before.no, floorMicros, sharePercent }),
   ];
-  if (problems.length > 0) return answerOnly(invalidFields(problems));
+  if (problems.length > 0) return answerOnly(invalidTerms(problems, before.unit));
   const needs = editNeeds(state, budget, command, context.nowMs, context.calendar);
   invariant(
     fitsEdit(command.history, needs, state.position.seq),

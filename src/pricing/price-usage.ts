@@ -117,9 +117,17 @@ function servedSet(book: PriceBook, pins: PricePins, served: ModelName | undefin
       problem: { code: 'usage_incomplete', field: 'served', text: 'must name which of the candidates answered' },
     };
   }
-  return (
-    pinnedSet(book, pinned, name, atMs) ?? unpriced('served', 'is not among the candidates that were reserved for')
-  );
+  return pinnedSet(book, pinned, name, atMs) ?? unpriced('served', noneOf(pinned));
+}
+
+/** Names that a sentence can hold. */
+const NAMES_SHOWN_MAX = 4;
+
+function noneOf(pinned: readonly HashedPriceRow[]): string {
+  const names = [...new Set(pinned.map(({ provider, model }) => `${provider}/${model}`))];
+  const more = names.length > NAMES_SHOWN_MAX ? ` and ${names.length - NAMES_SHOWN_MAX} more` : '';
+  const shown = names.slice(0, NAMES_SHOWN_MAX).join(', ');
+  return `must be one of those that were reserved for (${shown}${more}), or a name that stands for one in the price book`;
 }
 
 /** The name that the pinned rows know the model by: what its alias stood for then, its own, or what the book says now. */

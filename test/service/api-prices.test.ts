@@ -207,8 +207,7 @@ describe('names, units and ends', () => {
     });
     expect(done(await client.call(listUnitPrices, {})).unitPrices).toEqual([first]);
     for (const wrong of [
-      { unit: 'USD' },
-      { unit: 'R$' },
+      ...['USD', 'usd', 'inr', 'R$'].map((unit) => ({ unit })),
       { unitMicros: 0n },
       { usdMicros: 10n ** 18n + 1n },
       { source: '' },
@@ -368,6 +367,7 @@ describe('Quote', () => {
     [{ usage }, ['usage.served']],
     [{ modelCall: { candidates: [gpt] } }, ['model_call.size']],
     [{ modelCall: call, unit: 'R$', atTime: { seconds: -1n } }, ['unit', 'at_time']],
+    [{ modelCall: call, unit: 'usd' }, ['unit']],
   ])('names each invalid field, case %#', async (request, fields) => {
     expect(fieldsOf(await client.call(quote, request as never))).toEqual(fields);
   });

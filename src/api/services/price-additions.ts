@@ -17,6 +17,7 @@ import type { PriceChange, PriceSnapshot } from '../../lane/prices.ts';
 import type { PriceAlias } from '../../pricing/price-book.ts';
 import type { HashedPriceRow } from '../../pricing/price-row.ts';
 import type { SetFlaw } from '../../pricing/price-set.ts';
+import type { UnitRow } from '../../pricing/unit-row.ts';
 import { type ApiRefusal, invalidFields, isRefusal } from '../api-refusal.ts';
 import type { Actor } from '../auth/actor.ts';
 import { judgePrices } from '../auth/permissions.ts';
@@ -78,6 +79,8 @@ export function createPriceAdditions({ prices, nowMs }: Pick<Coordinator, 'price
     },
     addUnitPrice: async ({ unitPrice: stated }, { actor }) => {
       const unitPrice = await add(actor, ['unit_price', stated], checkUnitPrice, (now, checked) => {
+        const unfit = unitRowProblem(now, checked);
+        if (unfit !== undefined) return invalidFields([unfit]);
         const { added, answer } = unitRowAddition(now, checked, stated?.effectiveFromTime === undefined);
         return { added, answer: unitPriceMessage(answer) };
       });
@@ -139,6 +142,15 @@ function stillNeeded({ fromMs }: PriceGap, endMs: number): FieldProblem {
     field: 'row_hash',
     description: `is of the row that others of the model need, for all sizes or all times of day: without it the model would have no price${when}; retire those first, or add its successor`,
   };
+}
+
+// A unit row is never taken back, and a tree that counts in the one has no price by the other. One that is known already is let be.
+function unitRowProblem({ records }: PriceSnapshot, { unit }: UnitRow): FieldProblem | undefined {
+  const known = records.unitRows.map((row) => row.unit);
+  const alike = known.find((each) => each.toUpperCase() === unit.toUpperCase());
+  if (alike === undefined || known.includes(unit)) return undefined;
+  const description = `differs by case alone from ${alike}, which has a price: write ${alike}`;
+  return { field: 'unit_price.unit', description };
 }
 
 function aliasProblem(now: PriceSnapshot, alias: PriceAlias): FieldProblem | undefined {

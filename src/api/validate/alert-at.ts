@@ -8,8 +8,8 @@ import type { Problems } from './problems.ts';
 const DEFAULT: readonly number[] = [80, 100];
 
 const COUNT_MAX = 8;
-// Ten times the amount: beyond it nobody waits to be told.
-const PERCENT_MAX = 1_000;
+/** Ten times the amount: beyond it nobody waits to be told. */
+export const PERCENT_MAX = 1_000;
 
 /** Percents in ascending order; 80 and 100 where nothing is said. */
 export function checkAlertAt(problems: Problems, field: string, stated: AlertAt | undefined): readonly number[] {

@@ -12,12 +12,25 @@ import { frameShares } from './shares.ts';
 import { frameTemplate } from './template.ts';
 
 /** A unit, as trees write it. */
-export const UNIT = /^[A-Za-z]{1,16}$/;
+const UNIT = /^[A-Za-z]{1,16}$/;
+
+const DOLLARS = 'USD';
+
+/**
+ * What is wrong with a unit of a tree; undefined: nothing. Case tells units apart, so "usd" would be a currency of its own without
+ * a price, and for ever: no one means it.
+ */
+export function unitProblem(unit: string): string | undefined {
+  if (!UNIT.test(unit)) return 'must have 1 to 16 letters of [A-Za-z]';
+  const isMistyped = unit !== DOLLARS && unit.toUpperCase() === DOLLARS;
+  return isMistyped ? `must not be ${DOLLARS} in another case: write ${DOLLARS}` : undefined;
+}
 
 /** The tree's unit: only a root may say it. Undefined where it does not. */
 export function checkUnit(problems: Problems, field: string, unit: string, path: string): string | undefined {
   if (unit === '') return undefined;
-  if (!UNIT.test(unit)) problems.push({ field, description: 'must have 1 to 16 letters of [A-Za-z]' });
+  const description = unitProblem(unit);
+  if (description !== undefined) problems.push({ field, description });
   else if (path.includes('/')) problems.push({ field, description: 'is set on the root of a tree only' });
   return unit;
 }

@@ -21,7 +21,7 @@ import {
   type TimeBand,
 } from '../../pricing/price-row.ts';
 import { type UnitRow, unitRowProblems } from '../../pricing/unit-row.ts';
-import { UNIT } from './budget-fields.ts';
+import { unitProblem } from './budget-fields.ts';
 import { checkDuration, type DurationRange } from './durations.ts';
 import { checkInstant } from './instants.ts';
 import { wireName } from './model-call.ts';
@@ -132,9 +132,11 @@ export function checkUnitPrice(problems: Problems, stated: UnitPrice, { actor, n
     added_by: stated.addedBy !== '',
     add_time: stated.addTime !== undefined,
   });
-  const isUnit = UNIT.test(stated.unit) && stated.unit !== 'USD';
-  if (!isUnit)
-    problems.push({ field: `${field}.unit`, description: 'must have 1 to 16 letters of [A-Za-z], and not be USD' });
+  const isUnit = unitProblem(stated.unit) === undefined && stated.unit !== 'USD';
+  if (!isUnit) {
+    const description = 'must have 1 to 16 letters of [A-Za-z], and not be USD, in whatever case';
+    problems.push({ field: `${field}.unit`, description });
+  }
   const row: UnitRow = {
     unit: isUnit ? stated.unit : 'INR',
     effectiveFromMs: checkInstant(problems, `${field}.effective_from_time`, stated.effectiveFromTime) ?? nowMs,

@@ -2,7 +2,7 @@
 import type { QuoteRequest } from '../../gen/budgetd/v1/price_pb.ts';
 import type { CallToPrice, UsageToPrice } from '../../kernel/price.ts';
 import { type ApiRefusal, invalidFields } from '../api-refusal.ts';
-import { UNIT } from './budget-fields.ts';
+import { unitProblem } from './budget-fields.ts';
 import { checkInstant } from './instants.ts';
 import { checkModelCall, nameOf } from './model-call.ts';
 import type { Problems } from './problems.ts';
@@ -35,7 +35,8 @@ export function checkQuote(request: QuoteRequest, nowMs: number): Quote | ApiRef
     problems.push({ field: 'usage.served', description: 'is required where there is no model_call' });
   }
   const unit = request.unit === '' ? UNIT_DEFAULT : request.unit;
-  if (!UNIT.test(unit)) problems.push({ field: 'unit', description: 'must have 1 to 16 letters of [A-Za-z]' });
+  const description = unitProblem(unit);
+  if (description !== undefined) problems.push({ field: 'unit', description });
   const atMs = checkInstant(problems, 'at_time', request.atTime) ?? nowMs;
   if (problems.length > 0) return invalidFields(problems);
   return {

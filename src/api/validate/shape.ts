@@ -6,8 +6,8 @@ import { checkDuration, frameDuration, IDLE_RANGE, SECOND_TO_DAY } from './durat
 import { checkMicros, type Problems } from './problems.ts';
 
 const INT32_MAX = 2_147_483_647;
-// A path has at most 16 segments.
-const DEPTH_MAX = 15;
+/** Levels below a budget: a path has at most 16 segments. */
+export const DEPTH_MAX = 15;
 
 const NO_BOUNDS: ShapeMessage = { $typeName: 'budgetd.v1.Shape' };
 

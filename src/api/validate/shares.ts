@@ -4,9 +4,10 @@ import { frameValue } from '../command-key.ts';
 import type { Problems } from './problems.ts';
 
 const WEIGHT_DEFAULT = 1;
-// A million to one is as good as first, and the sum of many weights stays a small number.
-const WEIGHT_MAX = 1_000_000;
-const PERCENT_MAX = 100;
+/** A million to one is as good as first, and the sum of many weights stays a small number. */
+export const WEIGHT_MAX = 1_000_000;
+/** All of it. */
+export const PERCENT_MAX = 100;
 
 /** A weight; 1 where nothing is said. */
 export function checkWeight(problems: Problems, field: string, weight: number): number {

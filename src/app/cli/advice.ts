@@ -33,8 +33,6 @@ const ADVICE: Readonly<Record<string, string>> = {
   WINDOW_CLOSED: 'Outside the time of a range limit nothing is granted: see budgetctl get for its bounds.',
   MODEL_NOT_ALLOWED:
     'The budget lets calls name other models, or cheaper tiers: see budgetctl get, or update --models, --max-tier.',
-  USAGE_INVALID:
-    'The report is refused and the hold stays: settle with the whole report and its --kind, with the actual cost, or --unknown.',
   IMPLAUSIBLE_AMOUNT:
     'Is the unit right? 0.25 is a quarter of one, 250000micros the same. If the amount is true: --confirm, with a new key.',
   OVERLOADED: 'The coordinator has too much to do; nothing was decided. Wait and repeat.',
@@ -57,6 +55,9 @@ const FORBIDDEN_ADVICE =
   'A token with a subtree may do so there alone.';
 
 const UNCAPPED_ADVICE = 'Give it a limit (--limit 10), or say --uncapped if it is meant to have none.';
+
+/** How the service names searches that a report does not tell. */
+const UNTOLD_SEARCHES = /^usage\.counts\.((?:web|file)_searches)$/;
 
 /** Advice that goes by the details of the failure. Undefined: they say nothing. */
 const DETAILED: Readonly<Record<string, (failure: CallFailure, method: string) => string | undefined>> = {
@@ -97,6 +98,12 @@ const DETAILED: Readonly<Record<string, (failure: CallFailure, method: string) =
       ? `The budget takes no cost past its ceiling: ${raise(failure)}, then settle again with a new key.`
       : `The budget takes no cost past its ceiling: wait until others are done, and settle again with the same key; or ${raise(failure)}.`,
   PRICE_UNKNOWN: priceAdvice,
+  USAGE_INVALID: ({ metadata: { field = '' } }) => {
+    const [, searches] = UNTOLD_SEARCHES.exec(field) ?? [];
+    return searches === undefined
+      ? 'The report is refused and the hold stays: settle with the whole report and its --kind, with its counts (--count), with the actual cost, or --unknown.'
+      : `The report is refused and the hold stays: settle with its counts instead, how many searches ran among them (--count ${searches}=…), with the actual cost, or --unknown.`;
+  },
   BUDGET_EXISTS: ({ metadata: { budget } }) =>
     `A budget of this name exists: see budgetctl get${budget === undefined ? '' : ` ${operandForShell(budget)}`}.`,
   BUDGET_NOT_FOUND: ({ metadata: { budget } }, method) => {

@@ -19,8 +19,13 @@ export interface Amount {
  * Throws UsageError for anything else: signs, exponents, thousands separators, more than 6 decimals.
  */
 export function parseAmount(text: string): Amount {
+  return parseAmountOr(text, 'write 0.25, "0.25 USD" or 250000micros');
+}
+
+/** The same where another text than on the command line is to be written; `advice` says which. */
+export function parseAmountOr(text: string, advice: string): Amount {
   const match = /^([0-9]+)(?:\.([0-9]+))?\s*([A-Za-z]+)?$/.exec(text.trim());
-  if (match === null) throw new UsageError(`"${text}" is not an amount: write 0.25, "0.25 USD" or 250000micros`);
+  if (match === null) throw new UsageError(`"${text}" is not an amount: ${advice}`);
   const [, whole = '0', fraction, suffix] = match;
   const isMicros = suffix === 'micros' || suffix === 'u';
   if (isMicros && fraction !== undefined) throw new UsageError(`"${text}": micro-units are whole numbers`);

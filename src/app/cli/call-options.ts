@@ -6,6 +6,7 @@ import {
   type ModelCallSchema,
   type ModelNameSchema,
   ServerToolKind,
+  type UsageCounts,
   type UsageSchema,
 } from '../../gen/budgetd/v1/model_call_pb.ts';
 import { USAGE_KINDS } from '../../pricing/usage/normalise-usage.ts';
@@ -47,8 +48,25 @@ export interface CallOptions {
   readonly inferenceGeo?: string;
 }
 
+/** Counts of usage by their word, which is the contract's. */
+const COUNTS = {
+  uncached_input: 'uncachedInput',
+  cache_read: 'cacheRead',
+  cache_write_5m: 'cacheWrite5m',
+  cache_write_1h: 'cacheWrite1h',
+  audio_input: 'audioInput',
+  audio_cache_read: 'audioCacheRead',
+  output: 'output',
+  audio_output: 'audioOutput',
+  web_searches: 'webSearches',
+  file_searches: 'fileSearches',
+} as const satisfies Readonly<Record<string, keyof UsageCounts>>;
+
+type TypedCounts = { readonly [Name in (typeof COUNTS)[keyof typeof COUNTS]]?: bigint };
+
 /** Values of the options of usage, as parsed. */
 export interface UsageOptions {
+  readonly count?: TypedCounts;
   readonly usageFile?: string;
   readonly kind?: string;
   readonly served?: ModelNameInit;
@@ -145,6 +163,12 @@ export function addUsageOptions(command: Command): Command {
       '--usage-file <file>',
       'the usage that the provider reported, as JSON: alone, in its response, or in {"events": […]} of a stream; - reads standard input',
     )
+    .addOption(
+      new Option(
+        '--count <name=n>',
+        `instead of a report what the call used, each token and search in one count: ${Object.keys(COUNTS).join(', ')}; may be given several times`,
+      ).argParser(parseUsageCount),
+    )
     .option('--kind <kind>', `whose report it is: ${USAGE_KINDS.join(', ')} (docs/usage.md)`)
     .addOption(
       new Option('--served <provider/model>', 'the model that answered (default: the only one)').argParser(
@@ -160,19 +184,28 @@ export function addUsageOptions(command: Command): Command {
 
 /** The usage that the options name; undefined where they name none. Throws UsageError. */
 export function usageOf(options: UsageOptions): UsageInit | undefined {
-  const { usageFile, kind, served, servedTier = '', library = '' } = options;
-  if (usageFile === undefined) {
-    const stray = (['kind', 'served', 'servedTier', 'library'] as const).find((name) => options[name] !== undefined);
-    if (stray !== undefined) throw new UsageError(`--${flagOf(stray)} goes with --usage-file`);
-    return undefined;
-  }
+  const { usageFile, count, kind, served, servedTier = '', library = '' } = options;
+  if (usageFile !== undefined && count !== undefined) throw new UsageError('give either --usage-file or --count');
+  const isReport = usageFile !== undefined;
+  const strayOf = (names: readonly (keyof UsageOptions)[]) => names.find((name) => options[name] !== undefined);
+  const ofReports = isReport ? undefined : strayOf(['kind', 'library']);
+  if (ofReports !== undefined) throw new UsageError(`--${flagOf(ofReports)} goes with --usage-file`);
+  const ofBoth = isReport || count !== undefined ? undefined : strayOf(['served', 'servedTier']);
+  if (ofBoth !== undefined) throw new UsageError(`--${flagOf(ofBoth)} goes with --usage-file or --count`);
+  const beside = { ...(served === undefined ? {} : { served }), serviceTier: servedTier, libraryProvider: library };
+  if (count !== undefined) return { report: { case: 'counts', value: count }, ...beside };
+  if (usageFile === undefined) return undefined;
   if (kind === undefined) throw new UsageError('--usage-file goes with --kind');
-  return {
-    report: { case: 'raw', value: { kind, json: textOf(usageFile) } },
-    ...(served === undefined ? {} : { served }),
-    serviceTier: servedTier,
-    libraryProvider: library,
-  };
+  return { report: { case: 'raw', value: { kind, json: textOf(usageFile) } }, ...beside };
+}
+
+function parseUsageCount(text: string, previous: TypedCounts | undefined): TypedCounts {
+  const [word = '', value = '', ...more] = text.split('=');
+  if (!Object.hasOwn(COUNTS, word) || more.length > 0)
+    throw new UsageError(`"${text}" is not name=n, with a name of ${Object.keys(COUNTS).join(', ')}`);
+  const name = COUNTS[word as keyof typeof COUNTS];
+  if (previous?.[name] !== undefined) throw new UsageError(`${word} is given twice`);
+  return { ...previous, [name]: parseTokens(value) };
 }
 
 function textOf(file: string): string {

@@ -120,10 +120,10 @@ export function parseCount(text: string): number {
   return count;
 }
 
-/** Reads a whole number from 0 up to int32. Throws UsageError. */
-export function parseWhole(text: string): number {
+/** Reads a whole number in a range, by default from 0 up to int32. Throws UsageError. */
+export function parseWhole(text: string, min = 0, max = INT32_MAX): number {
   const count = /^[0-9]{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(count <= INT32_MAX)) throw new UsageError(`"${text}" is not a whole number from 0 to ${INT32_MAX}`);
+  if (!(count >= min && count <= max)) throw new UsageError(`"${text}" is not a whole number from ${min} to ${max}`);
   return count;
 }
 

@@ -29,6 +29,9 @@ export function priceAdvice({ metadata }: CallFailure, method: string): string {
   if (why === 'book_unreadable') {
     return 'Nothing has a price now: use an amount. What is in the way: budgetctl status.';
   }
+  if (method === 'Settle' && metadata['field'] === 'usage.served') {
+    return "--served is a model that was reserved for, whatever the response calls it: name that, or let the response's name stand for it (budgetctl prices alias); else settle the actual cost, or --unknown.";
+  }
   if (method === 'Settle') return 'No pinned price fits what was used: settle the actual cost, or --unknown.';
   if (unit !== undefined) return `Say what a ${unit} is worth in USD (budgetctl prices unit), or reserve an amount.`;
   if (model === undefined) return 'No row that counts then prices this usage: see budgetctl prices list, and --served.';

@@ -27,6 +27,8 @@ const FEE_RANGE = /^must be 0 to ([0-9]+) micros$/;
 const TIME_OF_DAY_RANGE = 'each 0 to 86399999 ms';
 const MICROS_FIELD = /micros$/;
 const MICROS_RANGE = /^must be ([0-9]+) to ([0-9]+)$/;
+// How it says that the cost is not known.
+const UNKNOWN_COST = 'settle with usage_unknown';
 // How it writes the rule of the names in a path.
 const SEGMENT_RULE = 'each segment must match [A-Za-z0-9_-][A-Za-z0-9._-]{0,62}';
 // Fields of a budget are options of `create`; `budget.budget` is its argument.
@@ -77,6 +79,7 @@ function headline({ message, metadata, fields }: CallFailure): string {
   const { unit = '' } = metadata;
   const amount = (micros: string): string => formatAmount(BigInt(micros), unit);
   return message
+    .replace(UNKNOWN_COST, 'settle with --unknown')
     .replace(
       AVAILABLE_AND_NEEDED,
       (_text, available: string, whole: string, needed: string) =>
@@ -108,6 +111,8 @@ function metadataFacts(failure: CallFailure): (readonly [name: string, value: st
   const { rate_kind: kind = '', rate_count: count = '', rate_per_ms: perMs = '', rate_burst: burst = '' } = metadata;
   return Object.entries(metadata).flatMap(([key, value]): (readonly [string, string])[] => {
     if (key === 'rate_kind') return [['rate', rateText(count, kind, perMs, burst)]];
+    // Told below, with what is wrong with it.
+    if (key === 'field' && failure.fields.some(({ field }) => field === value)) return [];
     if (key === 'rate_count' || key === 'rate_per_ms' || key === 'rate_burst') return [];
     const isLength = metadata['bound'] === 'max_lease' && (key === 'bound_max' || key === 'bound_observed');
     return [[key.replaceAll('_', ' '), isLength ? writeDurationMs(Number(value)) : readable(key, value, failure)]];
@@ -137,7 +142,8 @@ function inUnits(description: string, unit: string): string {
 export function fieldText(description: string, field: string, unit: string): string {
   const usd = (micros: string): string => formatAmount(BigInt(micros), 'USD');
   const whole = (micros: string): string => formatMicros(BigInt(micros));
-  const worded = description
+  const worded = (description.startsWith(`${field} `) ? description.slice(field.length + 1) : description)
+    .replace(UNKNOWN_COST, 'settle with --unknown')
     .replace(SEGMENT_RULE, 'a name has 1 to 63 characters: letters, digits, . _ - (no dot first)')
     .replace(
       RATE_RANGE,

@@ -45,7 +45,8 @@ export function addQuoteCommand(program: Command, context: CommandContext): void
 async function quote(session: Session, options: QuoteOptions): Promise<void> {
   const modelCall = modelCallOf(options);
   const usage = usageOf(options);
-  if (modelCall === undefined && usage === undefined) throw new UsageError('give a call (--model) or --usage-file');
+  if (modelCall === undefined && usage === undefined)
+    throw new UsageError('give a call (--model), --usage-file or --count');
   const request = {
     ...(modelCall === undefined ? {} : { modelCall }),
     ...(usage === undefined ? {} : { usage }),

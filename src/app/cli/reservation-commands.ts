@@ -280,6 +280,7 @@ function addSettle(program: Command, context: CommandContext): void {
     'settle acme:06fk2xw8q4h1v0t7m3r9ca --unknown',
     'settle acme:06fk2xw8q4h1v0t7m3r9ca 512 USD --confirm',
     'settle acme:06fk2xw8q4h1v0t7m3r9ca --usage-file usage.json --kind openai_chat --served openai/gpt-4o',
+    'settle acme:06fk2xw8q4h1v0t7m3r9ca --count uncached_input=1576 --count output=310 --count web_searches=2',
   );
 }
 
@@ -289,8 +290,9 @@ async function settle(
   words: readonly string[],
   options: SettleOptions,
 ): Promise<void> {
-  const stated = [options.unknown === true, words.length > 0, options.usageFile !== undefined].filter(Boolean).length;
-  if (stated !== 1) throw new UsageError('give either the actual cost, --usage-file or --unknown');
+  const isReported = options.usageFile !== undefined || options.count !== undefined;
+  const stated = [options.unknown === true, words.length > 0, isReported].filter(Boolean).length;
+  if (stated !== 1) throw new UsageError('give either the actual cost, --usage-file, --count or --unknown');
   const usage = usageOf(options);
   if (options.retain !== undefined && options.keepOpen !== true) throw new UsageError('--retain goes with --keep-open');
   const actual = words.length === 0 ? undefined : parseAmount(words.join(' '));

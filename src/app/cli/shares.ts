@@ -1,6 +1,7 @@
 // What a budget is to its siblings and has for itself of the one above, as options of `create` and `update`, and how it is shown.
 // Its own file because both commands and the picture of a budget must speak of it in the same words.
 import { type Command, Option } from 'commander';
+import { PERCENT_MAX, WEIGHT_MAX } from '../../api/validate/shares.ts';
 import type { Budget } from '../../gen/budgetd/v1/budget_pb.ts';
 import type { BudgetTemplate } from '../../gen/budgetd/v1/terms_pb.ts';
 import { type Amount, formatAmount, parseAmount } from './amount.ts';
@@ -22,8 +23,8 @@ export function addShareOptions(command: Command): Command {
     .addOption(
       new Option(
         '--weight <n>',
-        'how large a part of what comes free it gets beside its siblings while several wait; 1 by default',
-      ).argParser(parseWhole),
+        'how large a part of what comes free it gets beside its siblings while several wait, 1 to 1000000; 1 by default',
+      ).argParser((text: string) => parseWhole(text, 1, WEIGHT_MAX)),
     )
     .addOption(
       new Option(
@@ -35,7 +36,7 @@ export function addShareOptions(command: Command): Command {
       new Option(
         '--share <percent>',
         'the most of every limit of the budget above that is used through it, "25%"; "none": all of it',
-      ).argParser((text: string) => (text === NONE ? NONE : parseWhole(text.replace(/%$/, '')))),
+      ).argParser((text: string) => (text === NONE ? NONE : parseWhole(text.replace(/%$/, ''), 1, PERCENT_MAX))),
     );
 }
 

@@ -3,9 +3,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toJson } from '@bufbuild/protobuf';
 import { type Command, Option } from 'commander';
+import { BudgetService } from '../../gen/budgetd/v1/budget_pb.ts';
 import { type Event, EventKind, EventSchema, EventService } from '../../gen/budgetd/v1/event_pb.ts';
 import { CallError } from './call-error.ts';
 import { drawEvent } from './draw-event.ts';
+import { NotFoundError } from './not-found-error.ts';
 import { withExample } from './options.ts';
 import { type CommandContext, type Session, withSession } from './session.ts';
 import { UsageError } from './usage-error.ts';
@@ -70,6 +72,10 @@ async function watch(session: Session, budget: string, options: WatchOptions): P
   if (options.cursor !== undefined && options.fromBeginning === true) {
     throw new UsageError('--cursor and --from-beginning do not go together');
   }
+  if (budget !== '' && (await isMissing(session, budget))) {
+    if (options.once === true) throw new NotFoundError(`no budget ${budget}, and nothing has happened to it`);
+    session.terminal.err(session.terminal.paint('faint', `no budget ${budget} yet: waiting for it`));
+  }
   let { cursor } = options;
   for (;;) {
     const start =
@@ -93,6 +99,17 @@ async function watch(session: Session, budget: string, options: WatchOptions): P
       session.terminal.err(session.terminal.paint('faint', `${error.failure.message}; going on where it was`));
     }
     await sleep(RESUME_PAUSE_MS);
+  }
+}
+
+// A watch of what is not there yet is silent, as one of a mistyped name is for ever. What else may be wrong the watch itself meets.
+async function isMissing({ connection }: Session, budget: string): Promise<boolean> {
+  try {
+    await connection.call(BudgetService.method.getBudget, { budget });
+    return false;
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error;
+    return error.failure.reason === 'BUDGET_NOT_FOUND';
   }
 }
 

@@ -88,7 +88,12 @@ it.each<[keyof typeof WORDS, string, Details, string]>([
     '(budgetctl prices list openai/gpt-9, budgetctl prices retire)',
   ],
   ['reserve', 'PRICE_UNKNOWN', { metadata: { unit: 'INR' } }, 'Say what a INR is worth'],
-  ['settle', 'PRICE_UNKNOWN', { metadata: { why: 'unknown_price', field: 'usage.served' } }, 'No pinned price fits'],
+  [
+    'settle',
+    'PRICE_UNKNOWN',
+    { metadata: { why: 'unknown_price', field: 'usage.served' } },
+    'is a model that was reserved for',
+  ],
   ['reserve', 'BUDGET_EXHAUSTED', { retryAfterMs: 3_625_000 }, 'Retry after 1h 1m.'],
 ])('%s, %s %j', async (call, reason, details, advice) => {
   expect(await advised(call, reason, details)).toContain(advice);

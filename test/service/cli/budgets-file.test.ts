@@ -377,7 +377,13 @@ No difference.
   it('fails with 1 for whatever is wrong, also before anything is asked, as does lint', async () => {
     const wrong = await plan('budgets: { a: { limts: [1 USD] } }');
     expect(wrong.exitCode).toBe(1);
-    expect(wrong.stderr).toMatch(/budgets\.yaml:1:17: unknown key limts; .*\nerror: .* has 1 problem\n/);
+    expect(wrong.stderr).toMatch(
+      /budgets\.yaml:1:17: unknown key limts \(did you mean limits\?\); .*\nerror: .* has 1 problem\n/,
+    );
+    const several = await plan('budgets: { a: { limts: [1 USD], limits: [3 EUR/day, 1 USD, 2 USD/hour] } }');
+    expect(several.stderr).toMatch(
+      /unknown key limts.*\n.*:1:42: the tree a counts in USD, not in EUR\nerror: .* has 2 problems\n/,
+    );
     for (const words of [['plan'], ['plan', '-f', '/none'], ['plan', '--nope'], ['lint'], ['lint', '-f', '/none']]) {
       expect((await run(...words)).exitCode).toBe(1);
     }
@@ -391,7 +397,13 @@ No difference.
     expect((await plan(ACME, '--tree', 'other')).stderr).toContain('names no budget of tree other');
     const refused = await apply('budgets: { bare: }');
     expect(refused.exitCode).toBe(2);
-    expect(refused.stderr).toContain('changes[0].create.budget.uncapped');
+    expect(refused.stderr).toMatch(
+      /budgets\.yaml:1:12: refused: bare: uncapped: must be true .*\nerror: tree bare is refused, and nothing of it was changed\n$/,
+    );
+    const json = await apply('budgets: { bare: }', '--json');
+    expect(JSON.parse(json.stderr.slice(json.stderr.indexOf('{')))).toMatchObject({
+      error: { fields: [{ field: 'changes[0].create.budget.uncapped' }] },
+    });
   });
 
   it('is planned with what apply would be refused for, by its lines, and nothing is done', async () => {
@@ -421,7 +433,13 @@ No difference.
       'budgets.yaml:7:72: refused: judged/triage: floor: the floors under judged would come to 11 EUR, more than the 10 EUR of its limit day',
       'budgets.yaml:13:5: refused: bare: uncapped: must be true where neither the budget nor any above has a limit',
     ]);
-    expect((await apply(content)).exitCode).toBe(2);
+    const applied = await apply(content);
+    expect(applied.exitCode).toBe(2);
+    expect(applied.stderr).toContain(`${refusals[0]}\nerror: tree judged is refused, and nothing of it was changed\n`);
+    const alone = await run('create', 'judged/alone', '--floor', '101');
+    expect(alone.stderr).toContain(
+      'floors under judged would come to 101 EUR, more than the 100 EUR of its limit month',
+    );
     const late = await plan(content.replace('floor: 5 EUR', 'floor: 4 EUR'), '--tree', 'judged');
     expect(late.stderr).toMatch(/budgets\.yaml:11:3: refused: judged\/chat\/late: BUDGET_CLOSED: /);
     for (const budget of ['fine', 'judged/more']) await expect(get(budget)).rejects.toThrow(budget);

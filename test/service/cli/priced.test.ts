@@ -118,11 +118,18 @@ describe('a model call', () => {
       `"${tool}" is not kind=uses,tokens`,
     ]),
     [['reserve', 'acme', '1', '--alternative', 'a=b/c'], 'the alternative a names a model: it goes with --model'],
-    [['settle', ID], 'give either the actual cost, --usage-file or --unknown'],
+    [['settle', ID], 'give either the actual cost, --usage-file, --count or --unknown'],
     [['settle', ID, '1', '--usage-file', 'x', '--kind', 'gemini'], 'give either the actual cost'],
     [['settle', ID, '--unknown', '--kind', 'gemini'], '--kind goes with --usage-file'],
     [['settle', ID, '--usage-file', '/nowhere/at/all', '--kind', 'gemini'], "/nowhere/at/all can't be read"],
     [['settle', ID, '--usage-file', 'x'], '--usage-file goes with --kind'],
+    [['settle', ID, '--usage-file', 'x', '--kind', 'gemini', '--count', 'output=1'], 'either --usage-file or --count'],
+    [['settle', ID, '--count', 'output=1', '--kind', 'gemini'], '--kind goes with --usage-file'],
+    [['settle', ID, '--unknown', '--served', 'a/b'], '--served goes with --usage-file or --count'],
+    [['settle', ID, '--count', 'searches=1'], '"searches=1" is not name=n, with a name of uncached_input, cache_read'],
+    [['settle', ID, '--count', 'output=1=2'], '"output=1=2" is not name=n'],
+    [['settle', ID, '--count', 'output=few'], '"few" is not a whole number from 0 up'],
+    [['settle', ID, '--count', 'output=1', '--count', 'output=2'], 'output is given twice'],
   ])('%j can not be meant', async (words, message) => {
     const { exitCode, stderr } = await run(words);
     expect([exitCode, fake.received.length]).toEqual([2, 0]);
@@ -158,6 +165,50 @@ describe('usage', () => {
     });
   });
 
+  it('is sent in counts that were typed, searches among them', async () => {
+    fake.answer(settle, () => ({ reservation: reservation({ price: PRICE }), availability }));
+    const names = ['uncached_input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'audio_input'];
+    const more = ['audio_cache_read', 'output', 'audio_output', 'web_searches', 'file_searches'];
+    const words = [...names, ...more].flatMap((name, at) => ['--count', `${name}=${at + 1}`]);
+    const beside = ['--served', 'openai/gpt-4o', '--served-tier', 'flex', '--key', 'k'];
+    expect(await run(['settle', ID, ...words, ...beside])).toMatchObject({ exitCode: 0 });
+    const counts = {
+      uncachedInput: '1',
+      cacheRead: '2',
+      cacheWrite5m: '3',
+      cacheWrite1h: '4',
+      audioInput: '5',
+      audioCacheRead: '6',
+      output: '7',
+      audioOutput: '8',
+      webSearches: '9',
+      fileSearches: '10',
+    };
+    expect(toJson(SettleRequestSchema, fake.requestOf(settle))).toEqual({
+      reservationId: ID,
+      idempotencyKey: 'k',
+      usage: { counts, served: { provider: 'openai', model: 'gpt-4o' }, serviceTier: 'flex' },
+    });
+  });
+
+  it('that is refused is told once, with what there is on the command line', async () => {
+    const field = 'usage.counts.web_searches';
+    const description = `${field} must be said; if it can't be reported otherwise, settle with usage_unknown`;
+    fake.answer(settle, () => {
+      const metadata = { why: 'usage_incomplete', field };
+      throw new Refuse(status.INVALID_ARGUMENT, 'USAGE_INVALID', description, {
+        metadata,
+        fields: [{ field, description }],
+      });
+    });
+    const { stderr } = await run(['settle', ID, '--count', 'output=1', '--key', 'k']);
+    expect(stderr.split('\n').filter((line) => line.includes('field  '))).toEqual([
+      `  field          ${field}: must be said; if it can't be reported otherwise, settle with --unknown`,
+    ]);
+    expect(stderr).toContain('how many searches ran among them (--count web_searches=…)');
+    expect(stderr).not.toContain('usage_unknown');
+  });
+
   it('that carries its own cost says so', async () => {
     const priced = { served: { provider: 'openrouter', model: 'x/y' }, source: CostSource.REPORTED, micros: 1n };
     fake.answer(settle, () => ({ reservation: reservation({ priced }), availability }));
@@ -171,6 +222,7 @@ it.each([
   ['reserve', 'PRICE_UNKNOWN', { provider: 'openai', model: 'gpt-9' }, 'Nobody has said what openai/gpt-9 costs'],
   ['reserve', 'PRICE_UNKNOWN', { unit: 'INR' }, 'Say what a INR is worth in USD'],
   ['settle', 'PRICE_UNKNOWN', {}, 'settle the actual cost, or --unknown.'],
+  ['settle', 'PRICE_UNKNOWN', { why: 'unknown_price', field: 'usage.served' }, 'is a model that was reserved for'],
   ['settle', 'PRICE_UNKNOWN', { why: 'book_unreadable' }, 'Nothing has a price now: use an amount.'],
   ['settle', 'USAGE_INVALID', {}, 'The report is refused and the hold stays'],
   ['reserve', 'MODEL_NOT_ALLOWED', { provider: 'a', model: 'b' }, 'update --models, --max-tier.'],

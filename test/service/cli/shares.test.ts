@@ -45,12 +45,15 @@ it('update takes them away', async () => {
 
 it.each([
   ['--weight', 'heavy'],
+  ['--weight', '0'],
+  ['--share', '0%'],
+  ['--share', '101%'],
   ['--floor', 'much'],
   ['--share', '12.5%'],
 ])('says what is wrong with %s %s', async (option, value) => {
   const { exitCode, stderr } = await run('update', 'acme', option, value);
   expect(exitCode).toBe(2);
-  expect(stderr).toContain(value.replace('%', ''));
+  expect(stderr).toContain(`"${value.replace('%', '')}" is not`);
   expect(fake.received).toEqual([]);
 });
 

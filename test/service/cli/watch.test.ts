@@ -94,6 +94,24 @@ describe('watch', () => {
     expect(rest.stdout.trim().split('\n')).toEqual(stdout.trim().split('\n').slice(1));
   });
 
+  it('says that a budget is not there yet, and with --once ends as not found', async () => {
+    expect(await run('watch', 'acmee', '--from-beginning', '--once')).toMatchObject({
+      exitCode: 5,
+      stdout: '',
+      stderr: 'error: no budget acmee, and nothing has happened to it\n',
+    });
+    const told: string[] = [];
+    const err = (text: string): void => {
+      told.push(text);
+      // The command never ends by itself.
+      if (told.length === 1) throw new Error('enough');
+    };
+    const terminal = { columns: undefined, out: () => undefined, err, paint: (_tone: string, text: string) => text };
+    const address = { address: `127.0.0.1:${service.grpcPort}` } as FakeCoordinator;
+    await runCli(address, ['watch', 'acmee'], { terminal });
+    expect(told[0]).toBe('no budget acmee yet: waiting for it');
+  });
+
   it('goes on by itself when its server stops', { timeout: 60_000 }, async () => {
     const lines: string[] = [];
     const terminal = {

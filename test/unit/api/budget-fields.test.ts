@@ -188,6 +188,8 @@ describe('CreateBudget', () => {
     ...badPaths.map((budget): Case => ['budget.budget', { budget }]),
     ['budget.unit', { unit: 'US$' }],
     ['budget.unit', { unit: 'a'.repeat(17) }],
+    ['budget.unit', { unit: 'usd' }],
+    ['budget.unit', { unit: 'Usd' }],
     ['budget.unit', { budget: 'acme/a', unit: 'USD' }],
   ] satisfies Case[])('names %s, case %#', (field, changes) => {
     expect(refusedFields(check(changes))).toEqual([field]);

@@ -90,7 +90,7 @@ describe('a floor', () => {
 
   it('is refused where floors plainly come to more than an amount, and on a root', () => {
     const driver = family({ floor: 60 });
-    const problem = { reason: 'INVALID_FIELD', fields: [{ field: 'budget.floor_micros' }] };
+    const problem = { reason: 'INVALID_FIELD', fields: [{ field: 'budget.floor_micros' }], unit: 'USD' };
     expect(refused(driver.run(driver.make.update('t/b', { floor: 41 })))).toMatchObject(problem);
     expect(refused(driver.run(driver.make.create('t/c', { floor: 41 })))).toMatchObject(problem);
     expect(refused(driver.run(driver.make.update('t', { floor: 1 })))).toMatchObject(problem);

@@ -165,7 +165,11 @@ describe('usage of a reservation', () => {
 
   it('is refused for a model that was no candidate, and for pins that the book lacks', () => {
     const refused = (more: Partial<PricePins>, model: string) => price(more, model, input).problem;
-    expect(refused({}, 'o3')).toMatchObject({ code: 'unknown_price', field: 'served' });
+    expect(refused({}, 'o3')).toEqual({
+      code: 'unknown_price',
+      field: 'served',
+      text: 'must be one of those that were reserved for (openai/gpt-4o, openai/gpt-4o-mini), or a name that stands for one in the price book',
+    });
     expect(refused({ rowHashes: ['gone'] }, 'gpt-4o')).toMatchObject({ code: 'unknown_price', field: 'pins' });
     expect(refused({ rowHashes: [] }, 'gpt-4o')).toMatchObject({ code: 'unknown_price', field: 'pins' });
     expect(refused({ unitRowHash: 'gone' }, 'gpt-4o')).toMatchObject({ code: 'unknown_price', field: 'pins' });
@@ -197,6 +201,29 @@ describe('usage of a reservation', () => {
     for (const served of [named, { provider: 'openai', model: 'gpt-4o' }, undefined]) {
       expect(priceUsage(later, estimate.pins, served, usage, START_MS).cost?.micros).toBe(250_000n);
     }
+  });
+
+  it('may name the model by what stands for it only since', () => {
+    const served = { provider: 'openai', model: 'gpt-4o-2026-09-01' };
+    const usage = usageOf({ uncachedInput: 100_000n });
+    expect(priceUsage(book, pins, served, usage, START_MS).problem).toMatchObject({ field: 'served' });
+    const dated = { provider: 'openai', alias: 'gpt-4o', form: 'dated', model: 'gpt-4o', origin: 'operator' } as const;
+    const later = priceBook({ rows, aliases: [{ ...dated, addedBy: 'ops', addedMs: 1 }] });
+    expect(priceUsage(later, pins, served, usage, START_MS).cost?.micros).toBe(250_000n);
+  });
+
+  it('names some of many that were reserved for', () => {
+    const many = [1, 2, 3, 4, 5, 6].map((no) => priceRow({ model: `m${no}` }));
+    const wide = { rowHashes: many.map(({ hash }) => hash) };
+    const usage = usageOf({ uncachedInput: 1n });
+    const { problem } = priceUsage(
+      priceBook({ rows: many }),
+      wide,
+      { provider: 'openai', model: 'o3' },
+      usage,
+      START_MS,
+    );
+    expect(problem?.text).toContain('(openai/m1, openai/m2, openai/m3, openai/m4 and 2 more)');
   });
 
   it('and a further call are priced by what an alias stood for, once it stands for nothing', () => {

@@ -6,7 +6,7 @@ import type { Problems } from '../../../api/validate/problems.ts';
 import { checkTerms } from '../../../api/validate/template.ts';
 import { type Budget, BudgetSchema } from '../../../gen/budgetd/v1/budget_pb.ts';
 import type { BudgetTerms } from '../../../kernel/budget.ts';
-import { type FileValue, type Reading, readMap, readText } from './file-value.ts';
+import { type FileValue, partOf, type Reading, readMap, readText } from './file-value.ts';
 import type { Located } from './located-yaml.ts';
 import { TERMS_FIELDS, type TermsField, text } from './terms-fields.ts';
 
@@ -26,7 +26,7 @@ export const BUDGET_FIELDS: readonly TermsField[] = [text('unit'), ...EDITABLE_F
 function readLabels(reading: Reading, node: Located, path: string): unknown {
   const entries = readMap(reading, node).map(({ key, at, value }) => {
     reading.positions.set(`${path}["${key}"]`, at);
-    return [key, readText(reading, value) ?? ''];
+    return [key, readText(partOf(reading, `["${key}"]`), value) ?? ''];
   });
   return Object.fromEntries(entries);
 }

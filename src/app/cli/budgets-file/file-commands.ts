@@ -5,6 +5,7 @@ import { type Budget, BudgetService } from '../../../gen/budgetd/v1/budget_pb.ts
 import type { BudgetTerms } from '../../../kernel/budget.ts';
 import { type TreeId, treeOf } from '../../../kernel/names.ts';
 import { readText } from '../../read-text.ts';
+import { CallError, exitCodeOf } from '../call-error.ts';
 import { counted } from '../counted.ts';
 import { unitOf } from '../draw-tree.ts';
 import { PLAN_EXIT } from '../exit-code.ts';
@@ -20,7 +21,7 @@ import { lintBudgets } from './lint.ts';
 import { type LiveBudgets, readLiveBudgets, readRoots, readWholeTree } from './live-budgets.ts';
 import { isEmptyPlan, planTree, requestOf, type TreePlan } from './plan.ts';
 import { type FileBudget, readBudgetsFile, unitsOfTrees } from './read-budgets-file.ts';
-import { refusalsOfPlan, sizeProblem } from './refusals-of-plan.ts';
+import { refusalsOfApply, refusalsOfPlan, sizeProblem } from './refusals-of-plan.ts';
 import { writeBudgetsFile } from './write-budgets-file.ts';
 
 interface FileOptions {
@@ -97,13 +98,11 @@ function addApply(program: Command, context: CommandContext): void {
     )
     .option('-y, --yes', 'do not ask')
     .addOption(keyOption())
-    .action((options: ApplyOptions) =>
-      withSession(context, command, (session) => apply(session, options, context.confirm)),
-    );
+    .action((options: ApplyOptions) => withSession(context, command, (session) => apply(session, options, context)));
   withExample(command, 'apply -f budgets.yaml', 'apply -f budgets.yaml --yes');
 }
 
-async function apply(session: Session, options: ApplyOptions, confirm: CommandContext['confirm']): Promise<void> {
+async function apply(session: Session, options: ApplyOptions, context: CommandContext): Promise<void> {
   const { terminal } = session;
   const { plans, warnings } = await preparePlans(session, options);
   showPlans(plans, warnings, terminal);
@@ -114,15 +113,23 @@ async function apply(session: Session, options: ApplyOptions, confirm: CommandCo
     if (tooLarge !== undefined) throw new UsageError(`${tooLarge}; nothing was changed`);
   }
   if (requests.length === 0) return;
-  const isAgreed = options.yes === true ? true : await confirm('Apply this? Only "yes" does: ');
+  const isAgreed = options.yes === true ? true : await context.confirm('Apply this? Only "yes" does: ');
   if (isAgreed === undefined) throw new UsageError('there is nobody to ask: add --yes; nothing was changed');
   if (!isAgreed) {
     terminal.out('Nothing was changed.');
     return;
   }
   for (const { plan, request } of requests) {
-    await session.change(BudgetService.method.applyBudgets, request, ['--key', key]);
     const { tree, creates, edits, closes } = plan;
+    try {
+      await session.change(BudgetService.method.applyBudgets, request, ['--key', key]);
+    } catch (error) {
+      const refusals = session.isJson ? undefined : refusalsOfApply(error, options.file, plan, request);
+      if (refusals === undefined || !(error instanceof CallError)) throw error;
+      for (const refusal of refusals) terminal.err(terminal.paint('bad', printable(refusal)));
+      context.endFailed(exitCodeOf(error));
+      throw new UsageError(`tree ${tree} is refused, and nothing of it was changed`);
+    }
     terminal.out(`${tree}: ${creates.length} created, ${edits.length} changed, ${closes.length} closed.`);
   }
 }
@@ -185,6 +192,8 @@ function refuseProblems(problems: FileProblems, file: string, terminal: Terminal
 async function preparePlans(session: Session, { file, tree: only, prune = false }: PlanOptions) {
   const problems = new FileProblems();
   const all = readBudgetsFile(readContent(file), problems);
+  // What is wrong with its units is told with all else: by the file alone, since nothing will be asked.
+  if (problems.count > 0) unitsOfTrees(all, () => undefined, problems);
   refuseProblems(problems, file, session.terminal);
   const budgets = only === undefined ? all : all.filter(({ path }) => treeOf(path) === only);
   if (budgets.length === 0)

@@ -42,6 +42,7 @@ export const RULES: readonly Rule[] = [
   tinyAmounts,
   keptTooMuch,
   floorsTooMuch,
+  floorPastOwn,
   sharesNothing,
   toleranceWithoutSoft,
   largestNeverBinds,
@@ -184,6 +185,28 @@ function floorsTooMuch({ name, terms, siblings, above, unit }: Subject): Finding
     : formatAmount(sum, unit);
   const limit = `the ${formatAmount(passed.amountMicros, unit)} of limit ${passed.name} of ${parent.name}`;
   return [['floor_micros', `floor: ${floors}, more than ${limit}; the service refuses it`]];
+}
+
+// Kept back from its siblings, in a limit above, and not for it to use: its own limit, or its share of that limit, is less. Its own
+// limit of another window says nothing: 5 a day may well come to 20 a month.
+function floorPastOwn({ terms, above, unit }: Subject): Finding[] {
+  const { floorMicros: floor, sharePercent: share } = terms;
+  const [parent] = above;
+  for (const { rule, name, amountMicros } of parent === undefined || floor === 0n ? [] : parent.terms.limits) {
+    const own = terms.limits.find(
+      (each) => each.amountMicros < floor && (each.rule.kind === 'lifetime' || sameRule(each.rule, rule)),
+    );
+    const most = share === undefined ? undefined : (amountMicros * BigInt(share)) / 100n;
+    const bound =
+      own !== undefined
+        ? `the ${formatAmount(own.amountMicros, unit)} of its own limit ${own.name}`
+        : most !== undefined && most < floor
+          ? `its share of limit ${name} of ${parent?.name}, ${formatAmount(most, unit)}`
+          : undefined;
+    if (bound !== undefined)
+      return [['floor_micros', `floor: ${formatAmount(floor, unit)} is above ${bound}: the rest is kept for nobody`]];
+  }
+  return [];
 }
 
 function sharesNothing({ name, terms, isTemplate }: Subject): Finding[] {

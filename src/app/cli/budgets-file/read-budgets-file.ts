@@ -1,7 +1,7 @@
 // A file of budgets read whole: every budget in its normal form with the places of its fields, or everything that is wrong, each
 // with its line. Nothing here asks a service.
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { checkUnit } from '../../../api/validate/budget-fields.ts';
+import { checkUnit, unitProblem } from '../../../api/validate/budget-fields.ts';
 import { checkLabels } from '../../../api/validate/labels.ts';
 import { checkText, type Problems } from '../../../api/validate/problems.ts';
 import { BudgetSchema } from '../../../gen/budgetd/v1/budget_pb.ts';
@@ -66,7 +66,7 @@ export function readBudgetsFile(content: string, problems: FileProblems): FileBu
 }
 
 function readingInto(problems: FileProblems): Reading {
-  return { problems, positions: new Map(), unread: new Set(), units: [] };
+  return { subject: '', problems, positions: new Map(), unread: new Set(), units: [] };
 }
 
 // A budget with nothing to say is one of defaults.
@@ -121,8 +121,8 @@ export function positionOf({ at, positions }: Pick<FileBudget, 'at' | 'positions
 const UNIT_DEFAULT = 'USD';
 
 /**
- * The unit of each tree: as `knownUnit` has it, else as its root says, else as its amounts do. Notes amounts in another one, and
- * a root that says another one.
+ * The unit of each tree: as `knownUnit` has it, else as its root says, else as most of its amounts do, so that one that is mistyped is
+ * the one that is told of. Notes amounts in another one, and a root that says another one.
  */
 export function unitsOfTrees(
   budgets: readonly FileBudget[],
@@ -135,13 +135,32 @@ export function unitsOfTrees(
     if (units.has(tree)) continue;
     const own = budgets.filter(({ path }) => treeOf(path) === tree);
     const stated = own.find(({ path }) => path === (tree as string))?.message.unit;
-    const unit = knownUnit(tree) ?? (stated || (own.flatMap((each) => each.units)[0]?.unit ?? UNIT_DEFAULT));
+    const unit = knownUnit(tree) ?? meantUnit(stated || mostTyped(own));
     units.set(tree, unit);
     for (const each of own) {
-      const wrong = each.message.unit === '' || each.message.unit === unit ? [] : [positionOf(each, 'unit')];
-      const typed = each.units.filter((amount) => amount.unit !== unit).map(({ at }) => at);
-      for (const at of [...wrong, ...typed]) problems.add(at, `the tree ${tree} counts in ${unit}`);
+      // What is no unit has been told of already.
+      const said = each.message.unit === '' || unitProblem(each.message.unit) !== undefined ? unit : each.message.unit;
+      const wrong = said === unit ? [] : [{ at: positionOf(each, 'unit'), unit: said }];
+      for (const { at, unit: typed } of [...wrong, ...each.units.filter((amount) => amount.unit !== unit)]) {
+        const problem = unitProblem(typed);
+        const inTree = `the tree ${tree} counts in ${unit}, not in ${typed}`;
+        problems.add(at, problem === undefined ? inTree : `the unit ${typed} ${problem}`);
+      }
     }
   }
   return units;
+}
+
+// Of as many the one that comes first.
+function mostTyped(budgets: readonly FileBudget[]): string {
+  const counts = new Map<string, number>();
+  for (const { unit } of budgets.flatMap(({ units }) => units)) {
+    const meant = meantUnit(unit);
+    counts.set(meant, (counts.get(meant) ?? 0) + 1);
+  }
+  return [...counts].reduce((most, each) => (each[1] > most[1] ? each : most), [UNIT_DEFAULT, 0] as const)[0];
+}
+
+function meantUnit(unit: string): string {
+  return unit.toUpperCase() === UNIT_DEFAULT ? UNIT_DEFAULT : unit;
 }

@@ -1,5 +1,5 @@
 // What apply would be refused for: the service is asked to decide a plan and to change nothing, and what it says is told by the lines
-// of the file. Its own file because a refusal speaks of changes and fields of the contract, which nobody wrote.
+// of the file, as is what apply is refused for. Its own file because a refusal speaks of changes and fields of the contract, which nobody wrote.
 import { create, toBinary } from '@bufbuild/protobuf';
 import { MESSAGE_BYTES_MAX } from '../../../api/transport-limits.ts';
 import { CHANGES_MAX } from '../../../api/validate/apply-budgets.ts';
@@ -46,12 +46,34 @@ export async function refusalsOfPlan(session: Session, file: string, plans: read
       );
       continue;
     }
-    for (const [at, message] of textsOf(failure, plan, request)) {
-      if (at === undefined) others.push(`${file}: refused: ${message}`);
-      else problems.add(at, `refused: ${message}`);
-    }
+    note(textsOf(failure, plan, request), file, problems, others);
   }
   return { refusals: [...problems.sorted().map((problem) => formatProblem(file, problem)), ...others], warnings };
+}
+
+/** A refusal that `apply` met, in the same words; undefined where the call says nothing of the file: it failed, or may not be made. */
+export function refusalsOfApply(
+  error: unknown,
+  file: string,
+  plan: TreePlan,
+  request: Request,
+): readonly string[] | undefined {
+  if (!isVerdict(error) || error.failure.reason === 'FORBIDDEN') return undefined;
+  const problems = new FileProblems();
+  const others: string[] = [];
+  note(textsOf(error.failure, plan, request), file, problems, others);
+  return [...problems.sorted().map((problem) => formatProblem(file, problem)), ...others];
+}
+
+function note(texts: readonly Text[], file: string, problems: FileProblems, others: string[]): void {
+  for (const [at, message] of texts) {
+    if (at === undefined) others.push(`${file}: refused: ${message}`);
+    else problems.add(at, `refused: ${message}`);
+  }
+}
+
+function isVerdict(error: unknown): error is CallError {
+  return error instanceof CallError && JUDGED.has(exitCodeOf(error));
 }
 
 /** Why a request is more than one call takes; undefined where it is not. */
@@ -69,7 +91,7 @@ async function failureOf({ connection }: Session, request: Request): Promise<Cal
     await connection.call(BudgetService.method.applyBudgets, { ...request, validateOnly: true });
     return undefined;
   } catch (error) {
-    if (error instanceof CallError && JUDGED.has(exitCodeOf(error))) return error.failure;
+    if (isVerdict(error)) return error.failure;
     throw error;
   }
 }

@@ -1,6 +1,9 @@
 // The fields of a budget's terms in the file: one line each says how it is called there and in a mask, and how it is read, written
 // and compared. Its own file because a new field of the contract should be one line here and nothing elsewhere.
 import { create } from '@bufbuild/protobuf';
+import { PERCENT_MAX as ALERT_PERCENT_MAX } from '../../../api/validate/alert-at.ts';
+import { DEPTH_MAX } from '../../../api/validate/shape.ts';
+import { PERCENT_MAX, WEIGHT_MAX } from '../../../api/validate/shares.ts';
 import { windowName } from '../../../api/validate/window-name.ts';
 import { OnExpiry, WindowSchema } from '../../../gen/budgetd/v1/limit_pb.ts';
 import {
@@ -15,6 +18,7 @@ import {
 import { durationFromMs, durationToMs, parseDurationMs, writeDurationMs } from '../duration.ts';
 import { PRIORITIES } from '../enforcement.ts';
 import { TIER_CLASSES } from '../models.ts';
+import { didYouMean } from '../nearest-word.ts';
 import { ON_EXPIRY } from '../options.ts';
 import { formatRate, parseRate } from '../rate.ts';
 import { formatWindow, parseWindow } from '../window.ts';
@@ -22,7 +26,9 @@ import { windowRule } from '../window-rule.ts';
 import {
   amountOf,
   type FileValue,
+  note,
   parsed,
+  partOf,
   type Reading,
   readAmount,
   readFlag,
@@ -31,6 +37,7 @@ import {
   readText,
   readWhole,
   readWord,
+  type WholeRange,
   writeAmount,
 } from './file-value.ts';
 import type { Located, LocatedEntry } from './located-yaml.ts';
@@ -66,7 +73,13 @@ export const text = (key: string): TermsField => field(key, key, readText, (valu
 
 const flag = (key: string): TermsField => field(key, key, readFlag, (value: boolean) => value || undefined);
 
-const whole = (key: string): TermsField => field(key, key, readWhole, (value: number) => BigInt(value));
+const whole = (key: string, range?: WholeRange): TermsField =>
+  field(
+    key,
+    key,
+    (reading, node) => readWhole(reading, node, range),
+    (value: number) => BigInt(value),
+  );
 
 /** An amount; where unset and 0 are the same to the contract, 0 is not written. */
 const amount = (key: string, options: { readonly zeroIsUnset: boolean }): TermsField =>
@@ -101,7 +114,7 @@ export const TERMS_FIELDS: readonly TermsField[] = [
   amount('shape.max_reservation', { zeroIsUnset: false }),
   whole('shape.max_active'),
   whole('shape.max_children'),
-  whole('shape.max_depth'),
+  whole('shape.max_depth', { max: DEPTH_MAX }),
   span('shape.max_lease'),
   whole('shape.max_renewals'),
   span('shape.close_after'),
@@ -116,9 +129,15 @@ export const TERMS_FIELDS: readonly TermsField[] = [
   word('enforcement.on_exhaustion', { block: OnExhaustion.BLOCK, degrade: OnExhaustion.DEGRADE }, OnExhaustion.BLOCK),
   field('enforcement.kept', 'enforcement.kept', readKept, writeKept),
   field('alert_at', 'alert_at', readPercents, writePercents),
-  field('weight', 'weight', readWhole, (weight: number) => (weight <= 1 ? undefined : BigInt(weight))),
+  field(
+    'weight',
+    'weight',
+    // To the contract 0 is nothing said, and would be 1.
+    (reading, node) => readWhole(reading, node, { min: 1, max: WEIGHT_MAX }),
+    (weight: number) => (weight <= 1 ? undefined : BigInt(weight)),
+  ),
   amount('floor', { zeroIsUnset: true }),
-  whole('share_percent'),
+  whole('share_percent', { min: 1, max: PERCENT_MAX }),
   field('models.allowed', 'models.allowed_models', readModels, writeModels),
   word('models.max_tier', TIER_CLASSES, ServiceTierClass.UNSPECIFIED),
   field(TEMPLATE, TEMPLATE, readTemplate, writeTemplate),
@@ -148,12 +167,12 @@ export function readFields(
         const path = prefix + known.mask;
         reading.positions.set(path, at);
         const countBefore = reading.problems.count;
-        put(message, known.mask, known.read(reading, value, path));
+        put(message, known.mask, known.read({ ...reading, subject: prefix + known.key }, value, path));
         // A template says it of each of its fields.
         if (reading.problems.count > countBefore && known.key !== TEMPLATE) reading.unread.add(path);
       } else if (group === '' && fields.some((each) => each.key.startsWith(`${key}.`))) {
         reading.positions.set(prefix + key, at);
-        readInto(`${key}.`, readMap(reading, value));
+        readInto(`${key}.`, readMap({ ...reading, subject: prefix + key }, value));
       } else if (group !== '' || !otherKeys.includes(key)) {
         reading.problems.add(at, unknownKey(group, key, [...fields, ...otherKeys.map((other) => ({ key: other }))]));
       }
@@ -167,7 +186,8 @@ export function readFields(
 export function unknownKey(group: string, key: string, fields: readonly { readonly key: string }[]): string {
   const inGroup = fields.filter((each) => each.key.startsWith(group)).map((each) => each.key.slice(group.length));
   const names = [...new Set(inGroup.map((name) => name.split('.')[0] ?? ''))];
-  return `unknown key ${key}${group === '' ? '' : ` in ${group.slice(0, -1)}`}; there are: ${names.join(', ')}`;
+  const where = group === '' ? '' : ` in ${group.slice(0, -1)}`;
+  return `unknown key ${key}${where}${didYouMean(key, names)}; there are: ${names.join(', ')}`;
 }
 
 /** One field as it is written to a file; undefined where it is the default. */
@@ -207,15 +227,20 @@ function get(message: object, mask: string): unknown {
 }
 
 function readSpan(reading: Reading, node: Located): unknown {
-  const typed = readText(reading, node);
-  const ms = typed === undefined ? undefined : parsed(reading, node.at, () => parseDurationMs(typed));
+  if (node.kind !== 'scalar' || typeof node.value !== 'string') {
+    note(reading, node.at, 'must be a length of time: write 60s, 5m or 1h30m');
+    return undefined;
+  }
+  const typed = node.value;
+  const ms = parsed(reading, node.at, () => parseDurationMs(typed));
   return ms === undefined ? undefined : durationFromMs(ms);
 }
 
 const LIMIT_KEYS = [{ key: 'name' }, { key: 'amount' }, { key: 'window' }];
 
-function readLimits(reading: Reading, node: Located, path: string): unknown {
-  return readList(reading, node).map((item, index) => {
+function readLimits(all: Reading, node: Located, path: string): unknown {
+  return readList(all, node).map((item, index) => {
+    const reading = partOf(all, `[${index}]`);
     reading.positions.set(`${path}[${index}]`, item.at);
     if (item.kind !== 'map') return limitOfText(reading, item);
     const values = new Map(item.entries.map((entry) => [entry.key, entry.value]));
@@ -223,7 +248,7 @@ function readLimits(reading: Reading, node: Located, path: string): unknown {
       if (LIMIT_KEYS.every((known) => known.key !== key)) reading.problems.add(at, unknownKey('', key, LIMIT_KEYS));
     }
     const [name, micros, window] = [values.get('name'), values.get('amount'), values.get('window')];
-    if (micros === undefined) reading.problems.add(item.at, 'a limit has an amount');
+    if (micros === undefined) note(reading, item.at, 'must have an amount');
     return {
       name: name && readText(reading, name),
       amountMicros: micros && readAmount(reading, micros),
@@ -245,7 +270,7 @@ function limitOfText(reading: Reading, node: Located): unknown {
   const equals = typed.indexOf('=');
   const rest = typed.slice(equals + 1);
   const slash = rest.indexOf('/');
-  if (equals === 0) reading.problems.add(node.at, 'must be amount, amount/window or name=amount/window');
+  if (equals === 0) note(reading, node.at, 'must be amount, amount/window or name=amount/window');
   return {
     name: typed.slice(0, Math.max(0, equals)),
     amountMicros: amountOf(reading, node.at, slash === -1 ? rest : rest.slice(0, slash)),
@@ -263,8 +288,9 @@ function writeLimits(limits: Terms['limits'], unit: string): FileValue | undefin
   return texts.length === 0 ? undefined : texts;
 }
 
-function readRates(reading: Reading, node: Located, path: string): unknown {
-  return readList(reading, node).map((item, index) => {
+function readRates(all: Reading, node: Located, path: string): unknown {
+  return readList(all, node).map((item, index) => {
+    const reading = partOf(all, `[${index}]`);
     reading.positions.set(`${path}[${index}]`, item.at);
     const typed = readText(reading, item);
     return (typed === undefined ? undefined : parsed(reading, item.at, () => parseRate(typed))) ?? {};
@@ -275,8 +301,9 @@ function writeRates(rates: Terms['rates']): FileValue | undefined {
   return rates.length === 0 ? undefined : rates.map(formatRate);
 }
 
-function readKept(reading: Reading, node: Located, path: string): unknown {
-  return readMap(reading, node).map(({ key, at, value }, index) => {
+function readKept(all: Reading, node: Located, path: string): unknown {
+  return readMap(all, node).map(({ key, at, value }, index) => {
+    const reading = partOf(all, `.${key}`);
     reading.positions.set(`${path}[${index}]`, at);
     const priority = readWord<Priority>(reading, { kind: 'scalar', at, value: key }, PRIORITIES);
     return { priority, micros: readAmount(reading, value) };
@@ -292,7 +319,7 @@ function writeKept(kept: NonNullable<Terms['enforcement']>['kept'], unit: string
 function readPercents(reading: Reading, node: Located, path: string): unknown {
   const percent = readList(reading, node).map((item, index) => {
     reading.positions.set(`${path}.percent[${index}]`, item.at);
-    return readWhole(reading, item) ?? 0;
+    return readWhole(partOf(reading, `[${index}]`), item, { min: 1, max: ALERT_PERCENT_MAX }) ?? 0;
   });
   return { percent };
 }
@@ -306,7 +333,7 @@ function writePercents({ percent }: NonNullable<Terms['alertAt']>): FileValue | 
 function readModels(reading: Reading, node: Located, path: string): unknown {
   const models = readList(reading, node).map((item, index) => {
     reading.positions.set(`${path}.models[${index}]`, item.at);
-    return readText(reading, item) ?? '';
+    return readText(partOf(reading, `[${index}]`), item) ?? '';
   });
   return { models };
 }

@@ -20,6 +20,7 @@ import {
 import { ServerInfoService } from '../../../gen/budgetd/v1/server_info_pb.ts';
 import { type Amount, parseAmount } from '../amount.ts';
 import { parseModelName } from '../call-options.ts';
+import { durationToMs } from '../duration.ts';
 import { parseInstant } from '../instant.ts';
 import { NotFoundError } from '../not-found-error.ts';
 import { rowsMaxOption, withExample } from '../options.ts';
@@ -28,7 +29,7 @@ import { type CommandContext, type Session, withSession } from '../session.ts';
 import { UsageError } from '../usage-error.ts';
 import { drawAliases, drawCatalogue, drawRow, drawRows, drawUnits } from './draw-prices.ts';
 import { requireProvider } from './known-provider.ts';
-import { addRowOptions, parseUsd, type RowOptions, rowOf } from './row-options.ts';
+import { addRowOptions, parseUsd, type RowOptions, rowOf, rowWarnings } from './row-options.ts';
 
 const {
   addPrice,
@@ -178,10 +179,17 @@ function addAdd(prices: Command, context: CommandContext): void {
   addRowOptions(command).action((name: string, options: RowOptions) =>
     withSession(context, command, async (session) => {
       const { provider = '', model = '' } = parseModelName(name);
-      const reply = await session.connection.call(addPrice, { row: rowOf({ provider, model }, options) });
+      const typed = rowOf({ provider, model }, options);
+      const atTime = options.from ?? (await timeOf(session));
+      const { rows } = await readRows(session, { provider, model, ...(atTime && { atTime }) }, ROWS_MAX);
+      const reply = await session.connection.call(addPrice, { row: typed });
       const { row } = reply;
       if (row === undefined) throw new TypeError('the service answered without a row');
       session.show(AddPriceResponseSchema, reply, () => drawRow(row, session.terminal));
+      const before = rows.find((each) => sizeAndTime(each) === sizeAndTime(row));
+      for (const warning of rowWarnings(before, row)) {
+        session.terminal.err(session.terminal.paint('warning', `warning: ${warning}`));
+      }
     }),
   );
   withExample(
@@ -193,6 +201,11 @@ function addAdd(prices: Command, context: CommandContext): void {
     'prices add deepseek/deepseek-chat --band 16:30..00:30 --input 0.135 --output 0.55 --source "night rate"',
     'prices add local/llama --free --source "our own machines"',
   );
+}
+
+// A row counts instead of the one for the same sizes and the same time of day.
+function sizeAndTime({ aboveInputTokens, band }: PriceRow): string {
+  return `${aboveInputTokens} ${durationToMs(band?.start)} ${durationToMs(band?.end)}`;
 }
 
 function addAlias(prices: Command, context: CommandContext): void {

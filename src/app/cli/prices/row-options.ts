@@ -1,8 +1,8 @@
 // A price row as options of `prices add`. Rates are typed as providers list them: in USD per million tokens, fees in USD for one use.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Command, Option } from 'commander';
-import { PriceMark, type PriceRowSchema } from '../../../gen/budgetd/v1/price_pb.ts';
-import { type Amount, parseAmount } from '../amount.ts';
+import { PriceMark, type PriceRow, type PriceRowSchema } from '../../../gen/budgetd/v1/price_pb.ts';
+import { type Amount, formatMicros, parseAmount } from '../amount.ts';
 import { durationFromMs } from '../duration.ts';
 import { parseInstant } from '../instant.ts';
 import { parseCount } from '../options.ts';
@@ -99,6 +99,36 @@ export function rowOf(name: { readonly provider: string; readonly model: string 
     mark: options.free === true ? PriceMark.FREE : options.seat === true ? PriceMark.SEAT : PriceMark.PRICED,
     source,
   };
+}
+
+type Row = Pick<PriceRow, 'rates' | 'fees' | 'mark'>;
+
+/** What is most likely not meant in a row that counts from now on instead of `before`, where there is one. */
+export function rowWarnings(before: Row | undefined, { rates, fees, mark }: Row): string[] {
+  if (mark !== PriceMark.PRICED) return [];
+  const leftOut = [
+    ...leftOutOf(RATES, before?.rates, rates).filter((option) => !option.startsWith('--output ')),
+    ...leftOutOf(FEES, before?.fees, fees),
+  ];
+  return [
+    ...(leftOut.length === 0
+      ? []
+      : [`the row before it had ${leftOut.join(', ')}, and this one has not: add it again with what still counts`]),
+    ...(rates?.output === undefined ? ['it has no --output: a call that may give output has no price'] : []),
+  ];
+}
+
+function leftOutOf(
+  names: Readonly<Record<string, string>>,
+  before: object | undefined,
+  after: object | undefined,
+): string[] {
+  return Object.entries(names).flatMap(([option, field]) => {
+    const [had, has] = [before, after].map(
+      (amounts) => (amounts as Readonly<Record<string, unknown>> | undefined)?.[field],
+    );
+    return typeof had === 'bigint' && has === undefined ? [`--${option} ${formatMicros(had)}`] : [];
+  });
 }
 
 function amountsOf(options: object, names: Readonly<Record<string, string>>): Readonly<Record<string, bigint>> {

@@ -86,6 +86,18 @@ describe('lint', () => {
       'f:2:34: a: closes by itself, for good; the file can not bring it back. It is meant for templates',
     ],
     [
+      'a: { limits: [100 USD], budgets: { b: { limits: [10 USD/day, 5 USD], floor: 6 USD } } }',
+      'f:2:72: a/b: floor: 6 USD is above the 5 USD of its own limit lifetime: the rest is kept for nobody',
+    ],
+    [
+      'a: { limits: [100 USD/day], budgets: { b: { limits: [5 USD/day], floor: 6 USD } } }',
+      'f:2:68: a/b: floor: 6 USD is above the 5 USD of its own limit day: the rest is kept for nobody',
+    ],
+    [
+      'a: { limits: [100 USD], budgets: { b: { share_percent: 5, floor: 6 USD } } }',
+      'f:2:61: a/b: floor: 6 USD is above its share of limit lifetime of a, 5 USD: the rest is kept for nobody',
+    ],
+    [
       'a: { limits: [5 USD], budgets: { b: { floor: 3 USD }, c: { floor: 3 USD } } }',
       'f:2:62: a/c: floor: with the floors before it 6 USD, more than the 5 USD of limit lifetime of a; the service refuses it',
     ],
@@ -120,7 +132,7 @@ describe('lint', () => {
     'a: { limits: [5 USD], enforcement: { mode: soft, tolerance: 1 USD, kept: { critical: 4 USD } } }',
     'a: { limits: [5 USD], shape: { max_reservation: 5 USD, max_children: 2, max_depth: 2 }, budgets: { b: , c: , b/d: } }',
     'a: { limits: [5 USD], child_template: { limits: [5 USD], shape: { close_after: 1h } } }',
-    'a: { limits: [5 USD], budgets: { b: { floor: 3 USD, share_percent: 40 }, c: { floor: 2 USD } } }',
+    'a: { limits: [5 USD], budgets: { b: { floor: 3 USD, share_percent: 60 }, c: { floor: 2 USD } } }',
     // Nobody knows what stands above.
     'a/b: { kind: run }',
   ])('is silent about %s', (fields) => {

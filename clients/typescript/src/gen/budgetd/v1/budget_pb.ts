@@ -55,7 +55,8 @@ export type Budget = Message<"budgetd.v1.Budget"> & {
   labels: { [key: string]: string };
 
   /**
-   * Unit of all amounts in the tree: 1 to 16 characters of [A-Za-z]. Set on the root only, never changed. Default "USD".
+   * Unit of all amounts in the tree: 1 to 16 characters of [A-Za-z], told apart by case, but not "USD" in another case. Set on the root
+   * only, never changed. Default "USD".
    *
    * @generated from field: string unit = 5;
    */

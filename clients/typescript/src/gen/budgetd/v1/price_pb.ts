@@ -383,7 +383,8 @@ export type UnitPrice = Message<"budgetd.v1.UnitPrice"> & {
   rowHash: string;
 
   /**
-   * Required: unit as trees write it: 1 to 16 letters of [A-Za-z], not "USD".
+   * Required: unit as trees write it: 1 to 16 letters of [A-Za-z], not "USD" in whatever case, and not another case of a unit that has
+   * a price.
    *
    * @generated from field: string unit = 2;
    */
@@ -833,7 +834,7 @@ export type QuoteRequest = Message<"budgetd.v1.QuoteRequest"> & {
   usage?: Usage | undefined;
 
   /**
-   * Unit of the amounts. Default "USD"; another needs a UnitPrice.
+   * Unit of the amounts, as a tree's. Default "USD"; another needs a UnitPrice.
    *
    * @generated from field: string unit = 3;
    */
