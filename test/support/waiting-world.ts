@@ -1,5 +1,5 @@
 // Callers that wait in the queue of a tree of a lane in memory, and what is written of them.
-import { vi } from 'vitest';
+import { afterEach, beforeEach, vi } from 'vitest';
 import type { Answer } from '../../src/kernel/answer.ts';
 import type { Entry } from '../../src/kernel/entry.ts';
 import { granted } from './kernel-driver.ts';
@@ -72,4 +72,18 @@ export class WaitingWorld extends LaneWorld {
   async typesWritten(): Promise<Entry['type'][]> {
     return (await this.memory.readEntries('t' as never, 1, 999)).map(({ type }) => type);
   }
+}
+
+/** Makes a world for each test of a file, with a tree, and timers that the test lets run; puts back what the test replaced. */
+export function worldForEach(take: (world: WaitingWorld) => void): void {
+  beforeEach(async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const world = new WaitingWorld();
+    await world.open();
+    take(world);
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+    vi.useRealTimers();
+  });
 }

@@ -1,21 +1,13 @@
 // A fault in the queue of a tree: Settle, Release and all else of the tree go on, and what came back is offered later.
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { InvariantError } from '../../../src/kernel/invariant.ts';
 import { WaitQueue } from '../../../src/kernel/wait-queue.ts';
 import { granted } from '../../support/kernel-driver.ts';
-import { WaitingWorld } from '../../support/waiting-world.ts';
+import { type WaitingWorld, worldForEach } from '../../support/waiting-world.ts';
 
 let world: WaitingWorld;
-
-beforeEach(async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  world = new WaitingWorld();
-  await world.open();
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
+worldForEach((made) => {
+  world = made;
 });
 
 const faultLines = (): number =>

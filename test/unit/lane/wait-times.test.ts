@@ -1,22 +1,15 @@
 // For how long callers waited for room, as telemetry is told: once a caller, with how it ended, from when it came.
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { PlaceKept } from '../../../src/lane/place-kept.ts';
 import { waitEndOf } from '../../../src/lane/wait-end.ts';
 import type { AppendResult } from '../../../src/store/port.ts';
 import { held } from '../../support/lane-world.ts';
 import { settle } from '../../support/manual-time.ts';
-import { WaitingWorld } from '../../support/waiting-world.ts';
+import { type WaitingWorld, worldForEach } from '../../support/waiting-world.ts';
 
 let world: WaitingWorld;
-
-beforeEach(async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  world = new WaitingWorld();
-  await world.open();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
+worldForEach((made) => {
+  world = made;
 });
 
 test('a caller that is granted has waited from when it came until that is committed', async () => {

@@ -1,5 +1,5 @@
 // Callers that go, are sent away or lose sight of what they wait for, and come back: what they were granted is theirs, and nobody is forgotten.
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Answer } from '../../../src/kernel/answer.ts';
 import { PlaceKept } from '../../../src/lane/place-kept.ts';
 import { overloaded } from '../../../src/lane/refusals.ts';
@@ -7,19 +7,11 @@ import type { AppendResult, Loaded } from '../../../src/store/port.ts';
 import { granted, refused } from '../../support/kernel-driver.ts';
 import { type Fate, held } from '../../support/lane-world.ts';
 import { settle } from '../../support/manual-time.ts';
-import { WaitingWorld } from '../../support/waiting-world.ts';
+import { WaitingWorld, worldForEach } from '../../support/waiting-world.ts';
 
 let world: WaitingWorld;
-
-beforeEach(async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  world = new WaitingWorld();
-  await world.open();
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
+worldForEach((made) => {
+  world = made;
 });
 
 const repeater = new AbortController().signal;

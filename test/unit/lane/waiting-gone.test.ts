@@ -1,22 +1,15 @@
 // What callers leave behind who go while a fault, a lost race or an outage is under way: no grant is held for nobody, and no place kept.
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { PlaceKept } from '../../../src/lane/place-kept.ts';
 import { type AppendResult, type Loaded, StoreUnavailableError } from '../../../src/store/port.ts';
 import { granted, refused } from '../../support/kernel-driver.ts';
 import { held } from '../../support/lane-world.ts';
 import { settle } from '../../support/manual-time.ts';
-import { WaitingWorld } from '../../support/waiting-world.ts';
+import { type WaitingWorld, worldForEach } from '../../support/waiting-world.ts';
 
 let world: WaitingWorld;
-
-beforeEach(async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  world = new WaitingWorld();
-  await world.open();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
+worldForEach((made) => {
+  world = made;
 });
 
 const conflict = (): Promise<AppendResult> => Promise.resolve({ outcome: 'conflict' });

@@ -1,5 +1,5 @@
 // Callers that wait: told once it is committed and not before, noticed when they go, and never left without an answer.
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Answer } from '../../../src/kernel/answer.ts';
 import type { Command } from '../../../src/kernel/command.ts';
 import { overloaded } from '../../../src/lane/refusals.ts';
@@ -8,20 +8,12 @@ import { Commands } from '../../support/commands.ts';
 import { granted, refused } from '../../support/kernel-driver.ts';
 import { held } from '../../support/lane-world.ts';
 import { settle } from '../../support/manual-time.ts';
-import { type Caller, WaitingWorld } from '../../support/waiting-world.ts';
+import { type Caller, type WaitingWorld, worldForEach } from '../../support/waiting-world.ts';
 import { per } from '../../support/windows.ts';
 
 let world: WaitingWorld;
-
-beforeEach(async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  world = new WaitingWorld();
-  await world.open();
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
+worldForEach((made) => {
+  world = made;
 });
 
 describe('a caller that waits', () => {
