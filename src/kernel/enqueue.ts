@@ -5,7 +5,7 @@ import type { Reserve } from './command.ts';
 import { type DecideContext, type Decision, entryBase, revisionsOf } from './decision.ts';
 import type { Enqueued } from './entry.ts';
 import { invariant } from './invariant.ts';
-import { chainOf } from './names.ts';
+import { type BudgetPath, chainOf } from './names.ts';
 import type { Reason, Refusal } from './refusal.ts';
 import { HELD_RETRY_MS } from './refuse-money.ts';
 import type { RequestedCharge } from './requested-charge.ts';
@@ -44,9 +44,12 @@ export function queueFullRefusal(
   const { budget, also } = command;
   const paths = also.length === 0 ? chainOf(budget) : [budget, ...also].flatMap(chainOf);
   const weight = waitingWeight(command);
-  const full = paths
-    .filter((path) => (state.queue?.weightAt(path) ?? 0) + weight > countMax)
-    .sort((a, b) => a.length - b.length)[0];
+  const isFull = (path: BudgetPath): boolean => {
+    const there = state.queue?.weightAt(path) ?? 0;
+    // Whatever it weighs, one alone may wait.
+    return there + weight > countMax && (there > 0 || countMax === 0);
+  };
+  const full = paths.filter(isFull).sort((a, b) => a.length - b.length)[0];
   if (full === undefined) return undefined;
   const { path } = budgets.find(({ def }) => def.path === full)?.def ?? { path: full };
   return {

@@ -111,7 +111,7 @@ export class WaitQueue {
 
   /** Whether somebody has to be looked at though nothing else happens at `nowMs`. */
   isDue(nowMs: number): boolean {
-    if (nowMs < this.#restUntilMs) return false;
+    if (nowMs < this.#restUntilMs) return this.hasEnded(nowMs);
     if (this.#unjudged.size > 0 || this.#stirred.size > 0 || this.#shifted.size > 0) return true;
     if (this.#claiming.size > 0) return true;
     // A clock that is behind the last look has nothing new to say.
@@ -123,7 +123,7 @@ export class WaitQueue {
     const shiftMs = this.#fading.size > 0 ? (this.#step + 1) * SHARE_STEP_MS : Number.POSITIVE_INFINITY;
     const dueMs = Math.min(this.#waiters.firstEndMs, shiftMs, this.#wakes.top?.wakeMs ?? Number.POSITIVE_INFINITY);
     const isResting = this.#restUntilMs > 0 && this.#unjudged.size > 0;
-    return isResting ? this.#restUntilMs : Math.max(dueMs, this.#restUntilMs);
+    return Math.min(this.#waiters.firstEndMs, isResting ? this.#restUntilMs : Math.max(dueMs, this.#restUntilMs));
   }
 
   add(waiting: Waiting): void {

@@ -92,7 +92,7 @@ export class Waiters {
   }
 }
 
-function weightOf({ budget, also, holder, actingFor, labels, queued }: Waiting): number {
+function weightOf({ budget, also, holder, actingFor, labels, price, queued }: Waiting): number {
   const { actor, alternatives, call } = queued;
-  return waitingWeight({ budget, also, holder, actor, personal: { actingFor, labels }, alternatives, call });
+  return waitingWeight({ budget, also, holder, actor, personal: { actingFor, labels }, alternatives, call, price });
 }

@@ -34,7 +34,7 @@ const NAMES_PARTS = 4;
  */
 const TERMS_A_UNIT = 4;
 
-/** What a request that waits is kept with, so far as its caller decides how much it is. */
+/** What a request that waits is kept with, as far as it may be much. */
 export interface WaitingTexts {
   readonly budget: string;
   readonly also: readonly string[];
@@ -43,14 +43,24 @@ export interface WaitingTexts {
   readonly personal: unknown;
   readonly alternatives: unknown;
   readonly call: unknown;
+  readonly price: unknown;
 }
 
 /** Characters and numbers of a request that waits with weight 1: what usual ones have, paths of sixteen levels included. */
 const WAITING_UNIT = 2_000;
 
 /** Weight of a request that waits: 1 for a usual one. All that wait in a tree are read in one go when it is loaded. */
-export function waitingWeight({ budget, also, holder, actor, personal, alternatives, call }: WaitingTexts): number {
-  return 1 + Math.floor(sizeOf([budget, also, holder, actor, personal, alternatives, call]) / WAITING_UNIT);
+export function waitingWeight({
+  budget,
+  also,
+  holder,
+  actor,
+  personal,
+  alternatives,
+  call,
+  price,
+}: WaitingTexts): number {
+  return 1 + Math.floor(sizeOf([budget, also, holder, actor, personal, alternatives, call, price]) / WAITING_UNIT);
 }
 
 // What an alternative or a call consists of only the one who prices knows.

@@ -81,10 +81,10 @@ export interface RunningCoordinator extends Coordinator {
 /** A unit that was mistaken is wrong by a thousand or more (micros for millis, cents for dollars of tokens). */
 export const IMPLAUSIBLE_FACTOR_DEFAULT = 1_000;
 
-/** A class higher after a minute; as many waiting on one budget as fit into a few megabytes. */
 /** The most that `countMax` may be: all that wait in a tree are read in one go when it is loaded, 20,000 in 2 s on a busy machine. */
 export const QUEUE_COUNT_MAX = 20_000;
 
+/** A class higher after a minute; as many waiting on one budget as fit into a few megabytes. */
 export const QUEUE_DEFAULT: Pick<QueueContext, 'ageMs' | 'countMax'> = { ageMs: 60_000, countMax: 10_000 };
 
 /** How long a start waits for the price book, which mostly is read in a fraction of this: what needs no price begins then. */

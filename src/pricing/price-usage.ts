@@ -57,7 +57,7 @@ export function priceUsage(
   if (multiplier === undefined) {
     return unpriced(
       'service_tier',
-      'must name a tier of known price: how the call was served has none at this provider and model',
+      'must name a tier of known price: how the call was served (its tier, or where) has none at this provider and model',
     );
   }
   return costOf('row', row, costByRow(row, usage, multiplier, unit.row));
@@ -150,8 +150,15 @@ function multiplierFor(set: PriceSet, pins: PricePins, usage: Usage, inputTokens
   // Certain is only what has a price here. Where a report has another word the caller may say which tier it was.
   const told = serviceTier === undefined ? undefined : multiplierOf(set, serviceTier, geo, inputTokens);
   if (told !== undefined) return told;
-  if (callerTier !== undefined) return multiplierOf(set, callerTier, geo, inputTokens);
-  if (serviceTier !== undefined && mayBeDearer(set.provider, serviceTier)) return undefined;
+  const isDearer = serviceTier !== undefined && mayBeDearer(set.provider, serviceTier);
+  if (callerTier !== undefined) {
+    const said = multiplierOf(set, callerTier, geo, inputTokens);
+    const listed = multiplierOf(set, undefined, geo, inputTokens);
+    // That it was none of the dearer ones, a client that always says the same would say too.
+    const isBelow = said === undefined || listed === undefined || said <= listed;
+    return isDearer && isBelow ? undefined : said;
+  }
+  if (isDearer) return undefined;
   return multiplierBound(set, pins.serviceTier, geo, inputTokens);
 }
 

@@ -1,6 +1,6 @@
 // What a provider's service tiers and places of inference do to a price, and how they rank. The rows know neither: a tier
 // multiplies all token rates of a row. What is not in the tables has no price, rather than that of the standard tier: but where it is a
-// response alone that says it, and nothing dearer is sold there, it changes nothing.
+// response alone that says it, and it can't be a dearer one, it changes nothing.
 
 import { larger } from './exact.ts';
 
@@ -98,6 +98,9 @@ const SELLS_DEARER: ReadonlySet<string> = new Set([
   'openrouter',
 ]);
 
+/** Words that stand for more than the listed price wherever they are sold, as at Fireworks: docs.fireworks.ai, serverless. */
+const DEARER_WORDS: ReadonlySet<string> = new Set(['priority', 'fast', 'turbo']);
+
 /** Words that stand nowhere for more than the listed price. */
 const NEVER_DEARER: ReadonlySet<string> = new Set(['default', 'standard', 'on_demand', 'flex', 'batch']);
 
@@ -127,7 +130,8 @@ export function tierClassOf(provider: string, serviceTier: string | undefined): 
 
 /** Whether a tier that has no known price at a provider may cost more than the listed one there. */
 export function mayBeDearer(provider: string, serviceTier: string): boolean {
-  return SELLS_DEARER.has(provider) && !NEVER_DEARER.has(serviceTier);
+  if (NEVER_DEARER.has(serviceTier)) return false;
+  return SELLS_DEARER.has(provider) || DEARER_WORDS.has(serviceTier);
 }
 
 /** Whether a class is no dearer than another. */

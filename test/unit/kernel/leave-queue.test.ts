@@ -235,6 +235,19 @@ describe('keys and bounds', () => {
     expect(refused(driver.run(driver.make.reserve('t', 1, { waitMs: 1_000, key: 'full' }))).reason).toBe('QUEUE_FULL');
   });
 
+  test('and one alone waits whatever it weighs, unless none may', () => {
+    driver.run(driver.make.create('t', { limits: 100 }));
+    driver.hold('t', 100);
+    const labels = [['k', 'v'.repeat(250 * 32)]] as const;
+    const large = (key: string) =>
+      driver.make.reserve('t', 1, { waitMs: 60_000, key, personal: { ...personalFields(''), labels } });
+    driver.queue = { ...driver.queue, countMax: 0 };
+    expect(refused(driver.run(large('a'))).reason).toBe('QUEUE_FULL');
+    driver.queue = { ...driver.queue, countMax: 2 };
+    expect(driver.run(large('b'))).toMatchObject({ kind: 'queued' });
+    expect(refused(driver.run(large('c'))).reason).toBe('QUEUE_FULL');
+  });
+
   test('nobody who is gone is granted anything, and keeps the place', () => {
     const gone = new Set<string>();
     driver.queue = { ...driver.queue, isAttached: (id) => !gone.has(id) };

@@ -266,7 +266,8 @@ export type Usage = Message<"budgetd.v1.Usage"> & {
   /**
    * Service tier or speed that served the call, in the provider's words. It counts where the report, or the response that holds it,
    * names none, or one whose price at the provider is not known; one that has a known price wins. Empty: the one that was asked for,
-   * but never as a discount; where the report names one that may be dearer than the list and has no known price, PRICE_UNKNOWN.
+   * but never as a discount. Where the report names one that may be dearer than the list and has no known price, PRICE_UNKNOWN,
+   * unless this one is dearer than the list.
    *
    * @generated from field: string service_tier = 4;
    */
