@@ -261,8 +261,11 @@ export function counterAt(budget: BudgetState, account: Omit<Account, 'budgetNo'
 }
 
 function counterOf(budget: BudgetState, account: Omit<Account, 'budgetNo'>): Sums {
-  for (const counter of budget.counters) {
-    if (counter.windowNo === account.windowNo && counter.periodMs === account.periodMs) return counter;
+  const { counters } = budget;
+  const { windowNo, periodMs } = account;
+  for (let at = 0; at < counters.length; at += 1) {
+    const counter = counters[at] as Counter;
+    if (counter.windowNo === windowNo && counter.periodMs === periodMs) return counter;
   }
   return NO_COUNTER;
 }

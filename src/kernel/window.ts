@@ -92,6 +92,10 @@ export function rollingRuleOf(
   windowNo: number,
 ): RollingRule | undefined {
   if (windowNo === 0) return undefined;
-  for (const { no, rule } of windows) if (no === windowNo) return rule.kind === 'rolling' ? rule : undefined;
+  // Asked several times for each account of each decision.
+  for (let at = 0; at < windows.length; at += 1) {
+    const window = windows[at];
+    if (window?.no === windowNo) return window.rule.kind === 'rolling' ? window.rule : undefined;
+  }
   return undefined;
 }
