@@ -1,4 +1,5 @@
 // What to do about a failed call. Its own file because it is a table of the contract's reasons and has to be complete.
+import { formatAmount } from './amount.ts';
 import { type CallError, type CallFailure, exitCodeOf } from './call-error.ts';
 import { formatWaitMs } from './duration.ts';
 import { EXIT } from './exit-code.ts';
@@ -77,9 +78,10 @@ const DETAILED: Readonly<Record<string, (failure: CallFailure, method: string) =
   EXCEEDS_LIMIT: (failure, method) => {
     if (failure.metadata['rate_kind'] !== undefined)
       return 'It uses more at once than the rate ever holds: split the work, or raise the burst (budgetctl update --rate).';
+    const less = withinLargest(failure, method);
     if (fitsTheAmount(failure))
-      return `The limit is large enough, but its floors, a share or kept capacity are for others: ${askForLess(method)}, or see them (budgetctl tree${of(failure)}) and update --floor, --share or --keep.`;
-    return `This can never fit: ${askForLess(method)}, or raise the limit (budgetctl set-limit).`;
+      return `The limit is large enough, but its floors, a share or kept capacity are for others: ${less}see them (budgetctl tree${of(failure)}) and update --floor, --share or --keep.`;
+    return `This can never fit: ${less}raise the limit (budgetctl set-limit).`;
   },
   CONCURRENCY_LIMIT: ({ metadata }) =>
     metadata['bound_max'] === '0'
@@ -135,9 +137,21 @@ function fitsTheAmount({ metadata: { amount, requested } }: CallFailure): boolea
   return amount !== undefined && requested !== undefined && BigInt(requested) <= BigInt(amount);
 }
 
+// How to ask for what can ever be granted; empty where nothing can be. A service of before it was told names no largest amount.
+function withinLargest({ metadata: { largest, unit = '' } }: CallFailure, method: string): string {
+  if (largest === '0') return '';
+  const most = largest === undefined ? '' : ` (${formatAmount(BigInt(largest), unit)} at the most${heldToo(method)})`;
+  return `${askForLess(method, most)}, or `;
+}
+
+// An Extend comes on top of what its reservation holds.
+function heldToo(method: string): string {
+  return method === 'Extend' ? ', with what it holds already' : '';
+}
+
 // Only a Reserve can be made anew for another amount; an Extend goes with the hold that there is.
-function askForLess(method: string): string {
-  const less = 'ask for less, or accept less with --min';
+function askForLess(method: string, most = ''): string {
+  const less = `ask for less${most}, or accept less with --min`;
   return method === 'Extend' ? `${less}, or settle and reserve anew` : less;
 }
 

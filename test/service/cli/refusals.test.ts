@@ -134,7 +134,7 @@ describe('refusals', () => {
       throw new Refuse(
         status.FAILED_PRECONDITION,
         'EXCEEDS_LIMIT',
-        'too much (available 100000 of 9000000, needed 9500000)',
+        'it can never fit: at most 8500000 can ever be granted (available 100000 of 9000000, needed 9500000)',
         {
           metadata: {
             budget: 'acme',
@@ -142,6 +142,7 @@ describe('refusals', () => {
             amount: '9000000',
             available: '100000',
             requested: '9500000',
+            largest: '8500000',
             unit: 'USD',
           },
           failing: [{ subject: 'acme:lifetime', description: '100000 of 9000000 available' }],
@@ -149,7 +150,10 @@ describe('refusals', () => {
       );
     });
     const { stderr } = await run(['reserve', 'acme', '9.5']);
-    expect(stderr).toMatch(/^EXCEEDS_LIMIT: too much \(0\.1 USD available of 9 USD, 9\.5 USD needed\)\n/);
+    expect(stderr).toContain(
+      'EXCEEDS_LIMIT: it can never fit: at most 8.5 USD can ever be granted (0.1 USD available of 9 USD, 9.5 USD needed)\n',
+    );
+    expect(stderr).toContain('  largest        8.5 USD (8500000 micros)\n');
     expect(stderr).toContain('  amount         9 USD (9000000 micros)\n');
   });
 
