@@ -11,6 +11,7 @@ import {
 } from '../../gen/budgetd/v1/model_call_pb.ts';
 import { USAGE_KINDS } from '../../pricing/usage/normalise-usage.ts';
 import { readText } from '../read-text.ts';
+import { meaningOf, wordOption } from './closed-word.ts';
 import { parseCount } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -169,7 +170,7 @@ export function addUsageOptions(command: Command): Command {
         `instead of a report what the call used, each token and search in one count: ${Object.keys(COUNTS).join(', ')}; may be given several times`,
       ).argParser(parseUsageCount),
     )
-    .option('--kind <kind>', `whose report it is: ${USAGE_KINDS.join(', ')} (docs/usage.md)`)
+    .addOption(wordOption('--kind <kind>', 'whose report it is (docs/usage.md)', USAGE_KINDS))
     .addOption(
       new Option('--served <provider/model>', 'the model that answered (default: the only one)').argParser(
         parseModelName,
@@ -201,9 +202,9 @@ export function usageOf(options: UsageOptions): UsageInit | undefined {
 
 function parseUsageCount(text: string, previous: TypedCounts | undefined): TypedCounts {
   const [word = '', value = '', ...more] = text.split('=');
-  if (!Object.hasOwn(COUNTS, word) || more.length > 0)
+  if (!text.includes('=') || more.length > 0)
     throw new UsageError(`"${text}" is not name=n, with a name of ${Object.keys(COUNTS).join(', ')}`);
-  const name = COUNTS[word as keyof typeof COUNTS];
+  const name = meaningOf<keyof TypedCounts>(word, COUNTS);
   if (previous?.[name] !== undefined) throw new UsageError(`${word} is given twice`);
   return { ...previous, [name]: parseTokens(value) };
 }
@@ -230,17 +231,17 @@ function parseTokens(text: string): bigint {
 
 function parseMedia(text: string) {
   const [kind = '', tokens = '', ...more] = text.split('=');
-  if (!Object.hasOwn(MEDIA_KINDS, kind) || more.length > 0)
+  if (!text.includes('=') || more.length > 0)
     throw new UsageError(`"${text}" is not kind=tokens, with a kind of ${Object.keys(MEDIA_KINDS).join(', ')}`);
-  return { kind: MEDIA_KINDS[kind as keyof typeof MEDIA_KINDS], maxInputTokens: parseTokens(tokens) };
+  return { kind: meaningOf(kind, MEDIA_KINDS), maxInputTokens: parseTokens(tokens) };
 }
 
 function parseTool(text: string) {
-  const [, kind = '', uses = '', tokens = ''] = /^([^=]*)=([^,]*),([^,]*)$/.exec(text) ?? [];
-  if (!Object.hasOwn(TOOL_KINDS, kind))
+  const [, kind, uses = '', tokens = ''] = /^([^=]*)=([^,]*),([^,]*)$/.exec(text) ?? [];
+  if (kind === undefined)
     throw new UsageError(`"${text}" is not kind=uses,tokens, with a kind of ${Object.keys(TOOL_KINDS).join(', ')}`);
   return {
-    kind: TOOL_KINDS[kind as keyof typeof TOOL_KINDS],
+    kind: meaningOf(kind, TOOL_KINDS),
     maxUses: parseTokens(uses),
     maxInputTokens: parseTokens(tokens),
   };

@@ -4,6 +4,7 @@ import { Argument, type Command, Option } from 'commander';
 import { OnExpiry } from '../../gen/budgetd/v1/limit_pb.ts';
 import { Outcome } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { type Amount, parseAmount } from './amount.ts';
+import { wordOption } from './closed-word.ts';
 import { parseDurationMs } from './duration.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -67,7 +68,7 @@ export function rowsMaxOption(rowsMax: number): Option {
 
 /** `--outcome`. */
 export function outcomeOption(): Option {
-  return new Option('--outcome <outcome>', 'how the work ended').choices(Object.keys(OUTCOMES));
+  return wordOption('--outcome <outcome>', 'how the work ended', Object.keys(OUTCOMES));
 }
 
 /** Outcomes by the word of `--outcome`. */
@@ -79,7 +80,7 @@ export const OUTCOMES = {
 
 /** `--on-expiry`. */
 export function onExpiryOption(): Option {
-  return new Option('--on-expiry <rule>', 'what becomes of lapsed holds').choices(Object.keys(ON_EXPIRY));
+  return wordOption('--on-expiry <rule>', 'what becomes of lapsed holds', Object.keys(ON_EXPIRY));
 }
 
 /** Rules by the word of `--on-expiry`. */

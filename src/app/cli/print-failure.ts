@@ -28,6 +28,8 @@ const FEE_RANGE = /^must be 0 to ([0-9]+) micros$/;
 const TIME_OF_DAY_RANGE = 'each 0 to 86399999 ms';
 const MICROS_FIELD = /micros$/;
 const MICROS_RANGE = /^must be ([0-9]+) to ([0-9]+)$/;
+// How it ends a text that it has cut.
+const CUT_OFF = /…$/;
 // How it says that the cost is not known.
 const UNKNOWN_COST = 'settle with usage_unknown';
 // How it writes the rule of the names in a path.
@@ -76,7 +78,8 @@ export function failureToJson(error: CallError): object {
 // The service's sentence, but for what follows it here anyway (fields) and for amounts in micro-units.
 function headline({ message, metadata, fields }: CallFailure): string {
   const [field] = fields;
-  if (field !== undefined && message.includes(field.description)) return 'invalid request';
+  // Of a long description the field tells the beginning, which says as much as it can.
+  if (field !== undefined && message.includes(field.description.replace(CUT_OFF, ''))) return 'invalid request';
   const { unit = '' } = metadata;
   const amount = (micros: string): string => formatAmount(BigInt(micros), unit);
   return message

@@ -22,6 +22,7 @@ import {
   type UsageOptions,
   usageOf,
 } from './call-options.ts';
+import { wordOption } from './closed-word.ts';
 import { durationFromMs, parseDurationMs } from './duration.ts';
 import { PRIORITIES } from './enforcement.ts';
 import {
@@ -116,7 +117,7 @@ function addReserve(program: Command, context: CommandContext): void {
     .addOption(
       new Option('--tool-calls <n>', 'tool calls that it will make, for rates (default: 0)').argParser(parseUnits),
     )
-    .addOption(new Option('--priority <class>', 'how urgent it is').choices(Object.keys(PRIORITIES)))
+    .addOption(wordOption('--priority <class>', 'how urgent it is', Object.keys(PRIORITIES)))
     .addOption(
       new Option(
         '--alternative <label=amount>',

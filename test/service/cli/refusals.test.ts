@@ -175,6 +175,18 @@ describe('refusals', () => {
     });
   });
 
+  it('says a long description once, also where the service has cut it', async () => {
+    const description = `must be one of ${'some_kind, '.repeat(40)}the_last`;
+    fake.answer(ReservationService.method.settle, () => {
+      throw new Refuse(status.INVALID_ARGUMENT, 'INVALID_FIELD', `invalid request: usage.raw.kind ${description}`, {
+        fields: [{ field: 'usage.raw.kind', description: `${description.slice(0, 250)}…` }],
+      });
+    });
+    const { stderr } = await run(['settle', ID, '1']);
+    expect(stderr).toMatch(/^INVALID_FIELD: invalid request\n/);
+    expect(stderr.match(/must be one of/g)).toHaveLength(1);
+  });
+
   it('names the options where a new budget would have no limit', async () => {
     fake.answer(BudgetService.method.createBudget, () => {
       throw new Refuse(status.INVALID_ARGUMENT, 'INVALID_FIELD', 'budget.uncapped: must be true here', {

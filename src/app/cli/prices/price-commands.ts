@@ -20,6 +20,7 @@ import {
 import { ServerInfoService } from '../../../gen/budgetd/v1/server_info_pb.ts';
 import { type Amount, parseAmount } from '../amount.ts';
 import { parseModelName } from '../call-options.ts';
+import { wordOption } from '../closed-word.ts';
 import { durationToMs } from '../duration.ts';
 import { parseInstant } from '../instant.ts';
 import { NotFoundError } from '../not-found-error.ts';
@@ -213,9 +214,11 @@ function addAlias(prices: Command, context: CommandContext): void {
     .command('alias <provider/name> <provider/model>')
     .description('let a name stand for a model that has a price; "none" withdraws it')
     .addOption(
-      new Option('--form <form>', 'whether a date may follow the name: dated -2026-09-01, dated_compact -20260901')
-        .choices(Object.keys(FORMS))
-        .default('exact'),
+      wordOption(
+        '--form <form>',
+        'whether a date may follow the name: dated -2026-09-01, dated_compact -20260901',
+        Object.keys(FORMS),
+      ).default('exact'),
     )
     .action((name: string, target: string, { form }: { readonly form: keyof typeof FORMS }) =>
       withSession(context, command, async (session) => {
