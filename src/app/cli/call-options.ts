@@ -220,7 +220,9 @@ function textOf(file: string): string {
 /** Reads a provider and a model, which may itself hold slashes. Throws UsageError. */
 export function parseModelName(text: string): ModelNameInit {
   const slash = text.indexOf('/');
-  if (slash < 1 || slash === text.length - 1) throw new UsageError(`"${text}" is not provider/model`);
+  if (slash < 1 || slash === text.length - 1) {
+    throw new UsageError(`"${text}" is not provider/model: write the provider too, as in openai/gpt-4o`);
+  }
   return { provider: text.slice(0, slash), model: text.slice(slash + 1) };
 }
 

@@ -130,7 +130,7 @@ describe('prices add', () => {
   });
 
   it.each([
-    [['prices', 'add', 'gpt-4o', '--input', '1', '--source', 's'], 'not provider/model'],
+    [['prices', 'add', 'gpt-4o', '--input', '1', '--source', 's'], 'not provider/model: write the provider too'],
     [['prices', 'add', 'openai/gpt-4o', '--source', 's'], 'say what input costs'],
     [['prices', 'add', 'openai/gpt-4o', '--input', '1'], '--source'],
     [[...GPT, '--cache-read', '1 EUR'], 'prices are in USD'],
@@ -305,13 +305,22 @@ describe('what is not in the book', () => {
   });
 
   it.each([
-    [['prices', 'openai/gpt-9'], 'no price for openai/gpt-9 (see --all'],
-    [['prices', 'list', 'openia'], 'no price for openia (see --all'],
+    [['prices', 'openai/claude'], 'no price for openai/claude (see --all'],
+    [['prices', 'list', 'openia'], 'provider/model (did you mean openai?) (see --all'],
+    [['prices', 'gpt-4o'], 'no price for gpt-4o: a model is written with its provider, openai/gpt-4o\n'],
+    [['prices', 'gpt-4o', '--at', '2001-01-01'], 'with its provider, openai/gpt-4o\n'],
+    [['prices', 'chat'], 'no price for chat: a model is written with its provider, azure/chat\n'],
+    [
+      ['prices', 'gtp-4o'],
+      'it is no provider of the book, and a model is written as provider/model (did you mean gpt-4o?)',
+    ],
+    [['prices', 'mistral'], 'and a model is written as provider/model (see --all'],
+    [['prices', 'openia/gpt-4o'], 'no price for openia/gpt-4o (did you mean openai/gpt-4o?) (see --all'],
     [['prices', 'openai/gpt-4o', '--at', '2001-01-01'], 'no price for openai/gpt-4o (see --all'],
-    [['prices', 'openai/gpt-9', '--all'], 'no price for openai/gpt-9 (add one'],
+    [['prices', 'openai/claude', '--all'], 'no price for openai/claude (add one'],
     [['prices', 'openai/gpt-9', '--json'], 'no price for openai/gpt-9'],
-    [['prices', 'aliases', 'azur'], 'of provider azur'],
-    [['prices', 'catalogue', 'azur'], 'of provider azur'],
+    [['prices', 'aliases', 'azur'], 'of provider azur (did you mean azure?)'],
+    [['prices', 'catalogue', 'azur'], 'of provider azur (did you mean azure?)'],
     [['prices', 'alias', 'azure/other', 'openai/gpt-9'], 'alias.model: has no rows in the book'],
     [['prices', 'retire', 'ghost'], 'no row begins with ghost'],
     [['prices', 'retire', 'g'.repeat(43)], 'row_hash: is of no row in the book'],
@@ -321,6 +330,13 @@ describe('what is not in the book', () => {
     const { exitCode, stdout, stderr } = await run(...words);
     expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
     expect(stderr).toContain(text);
+  });
+
+  it('names each provider that has the model', async () => {
+    await good('prices', 'add', 'azure/gpt-4o', '--free', '--source', 's');
+    await good('prices', 'add', 'local/llama/8b', '--free', '--source', 's');
+    expect((await run('prices', 'gpt-4o')).stderr).toContain('its provider, azure/gpt-4o or openai/gpt-4o\n');
+    expect((await run('prices', 'llama/8b')).stderr).toContain('its provider, local/llama/8b\n');
   });
 
   it.each([

@@ -29,7 +29,7 @@ import { type Listing, readPages } from '../pages.ts';
 import { type CommandContext, type Session, withSession } from '../session.ts';
 import { UsageError } from '../usage-error.ts';
 import { drawAliases, drawCatalogue, drawRow, drawRows, drawUnits } from './draw-prices.ts';
-import { requireProvider } from './known-provider.ts';
+import { noPrice, requireProvider } from './known-names.ts';
 import { addRowOptions, parseUsd, type RowOptions, rowOf, rowWarnings } from './row-options.ts';
 
 const {
@@ -137,7 +137,7 @@ async function list(session: Session, name: string, { at, all, maxRows }: ListOp
   const { provider, model = '' } = name.includes('/') ? parseModelName(name) : { provider: name };
   const atTime = all === true ? undefined : (at ?? (await timeOf(session)));
   const listing = await readRows(session, { provider: provider ?? '', model, ...(atTime && { atTime }) }, maxRows);
-  if (listing.rows.length === 0 && name !== '') throw new NotFoundError(`no price for ${name} ${elsewhere(all)}`);
+  if (listing.rows.length === 0 && name !== '') throw await noPrice(session, name, elsewhere(all));
   const reply = create(ListPricesResponseSchema, { rows: [...listing.rows], nextPageToken: listing.nextPageToken });
   session.show(ListPricesResponseSchema, reply, () => {
     const [only, ...more] = listing.rows;
