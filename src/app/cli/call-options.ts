@@ -10,9 +10,10 @@ import {
   type UsageSchema,
 } from '../../gen/budgetd/v1/model_call_pb.ts';
 import { USAGE_KINDS } from '../../pricing/usage/normalise-usage.ts';
+import { WHOLE_MAX } from '../../pricing/whole.ts';
 import { readText } from '../read-text.ts';
 import { meaningOf, wordOption } from './closed-word.ts';
-import { parseCount } from './options.ts';
+import { parseBig, parseCount } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
 type ModelNameInit = MessageInitShape<typeof ModelNameSchema>;
@@ -227,8 +228,7 @@ export function parseModelName(text: string): ModelNameInit {
 }
 
 function parseTokens(text: string): bigint {
-  if (!/^[0-9]{1,16}$/.test(text)) throw new UsageError(`"${text}" is not a whole number from 0 up`);
-  return BigInt(text);
+  return parseBig(text, BigInt(WHOLE_MAX));
 }
 
 function parseMedia(text: string) {

@@ -1,12 +1,13 @@
 // How limits are applied and what is told of them, as options of `create` and `update`, and how it is shown. Its own file
 // because both commands and the pictures of a budget and of a reservation must speak of it in the same words.
 import { type Command, Option } from 'commander';
+import { PERCENT_MAX } from '../../api/validate/alert-at.ts';
 import type { Reservation } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { type AlertAt, type BudgetTemplate, Mode, OnExhaustion, Priority } from '../../gen/budgetd/v1/terms_pb.ts';
 import { type Amount, formatAmount, parseAmount } from './amount.ts';
 import { meaningOf, wordOption } from './closed-word.ts';
 import type { Fact } from './facts.ts';
-import { parseWhole } from './options.ts';
+import { parsePercent } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
 const NONE = 'none';
@@ -69,7 +70,7 @@ function parseKept(text: string, previous: EnforcementOptions['keep']): Enforcem
 
 function parseAlertAt(text: string): EnforcementOptions['alertAt'] {
   if (text === NONE || text === DEFAULT) return text;
-  return text.split(',').map((percent) => parseWhole(percent.trim().replace(/%$/, '')));
+  return text.split(',').map((percent) => parsePercent(percent.trim(), PERCENT_MAX));
 }
 
 /** The fields of a budget that the options set, and the paths that a mask names for them. */

@@ -9,6 +9,7 @@ import { parseDurationMs } from './duration.ts';
 import { UsageError } from './usage-error.ts';
 
 const INT32_MAX = 2_147_483_647;
+const COUNT_MAX = 999_999_999;
 
 /** `--key`; the command makes a fresh one where it is left out. */
 export function keyOption(): Option {
@@ -114,11 +115,9 @@ export async function checkUnits(
   if (wrong !== undefined) throw new UsageError(`this tree counts in ${unit}, not in ${wrong}; nothing was changed`);
 }
 
-/** Reads a whole number from 1 up. Throws UsageError. */
+/** Reads a whole number from 1 to 999999999. Throws UsageError. */
 export function parseCount(text: string): number {
-  const count = /^[0-9]{1,9}$/.test(text) ? Number(text) : 0;
-  if (count < 1) throw new UsageError(`"${text}" is not a whole number from 1 up`);
-  return count;
+  return parseWhole(text, 1, COUNT_MAX);
 }
 
 /** Reads a whole number in a range, by default from 0 up to int32. Throws UsageError. */
@@ -128,8 +127,16 @@ export function parseWhole(text: string, min = 0, max = INT32_MAX): number {
   return count;
 }
 
-/** Reads a count of units that may pass int32, such as tokens. Throws UsageError. */
-export function parseUnits(text: string): bigint {
-  if (!/^[0-9]{1,13}$/.test(text)) throw new UsageError(`"${text}" is not a whole number from 0 up`);
-  return BigInt(text);
+/** Reads a share in percent, with or without its sign. Throws UsageError. */
+export function parsePercent(text: string, max: number): number {
+  const percent = /^[0-9]{1,4}%?$/.test(text) ? Number(text.replace('%', '')) : 0;
+  if (percent >= 1 && percent <= max) return percent;
+  throw new UsageError(`"${text}" is not a percentage: write a whole number from 1 to ${max}, such as 25%`);
+}
+
+/** Reads a count that may pass int32, such as one of tokens, up to `max`. Throws UsageError. */
+export function parseBig(text: string, max: bigint): bigint {
+  const count = /^[0-9]{1,20}$/.test(text) ? BigInt(text) : -1n;
+  if (count < 0n || count > max) throw new UsageError(`"${text}" is not a whole number from 0 to ${max}`);
+  return count;
 }

@@ -1,5 +1,6 @@
 // The commands on holds: reserve, extend, renew, settle, release.
 import { type Command, Option } from 'commander';
+import { UNITS_MAX } from '../../api/validate/rates.ts';
 import type { Availability } from '../../gen/budgetd/v1/limit_pb.ts';
 import {
   ExtendResponseSchema,
@@ -34,7 +35,7 @@ import {
   OUTCOMES,
   optionalAmountArgument,
   outcomeOption,
-  parseUnits,
+  parseBig,
   reasonOption,
   ttlOption,
   withExample,
@@ -190,6 +191,10 @@ function amountOrCall(words: readonly string[], modelCall: ReturnType<typeof mod
   if (modelCall === undefined) return amountOf(words);
   if (words.length > 0) throw new UsageError('give either an amount or --model');
   return undefined;
+}
+
+function parseUnits(text: string): bigint {
+  return parseBig(text, UNITS_MAX);
 }
 
 function parseAlternative(

@@ -102,7 +102,7 @@ describe('a model call', () => {
     [['reserve', 'acme', '--model', 'a/b'], '--model goes with --bytes or --input-tokens'],
     [['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--input-tokens', '1'], 'goes with --bytes or --input-to'],
     [['reserve', 'acme', '--model', 'gpt-4o', '--bytes', '1'], '"gpt-4o" is not provider/model'],
-    [['reserve', 'acme', '--model', 'a/b', '--bytes', '-1'], '"-1" is not a whole number from 0 up'],
+    [['reserve', 'acme', '--model', 'a/b', '--bytes', '-1'], '"-1" is not a whole number from 0 to 9007199254740991'],
     [['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--media', 'image'], '"image" is not kind=tokens'],
     [['reserve', 'acme', '--model', 'a/b', '--bytes', '1', '--media', 'smell=1'], '"smell" is none of image, audio'],
     [
@@ -125,7 +125,7 @@ describe('a model call', () => {
     [['settle', ID, '--unknown', '--served', 'a/b'], '--served goes with --usage-file or --count'],
     [['settle', ID, '--count', 'searches=1'], '"searches" is none of uncached_input, cache_read'],
     [['settle', ID, '--count', 'output=1=2'], '"output=1=2" is not name=n'],
-    [['settle', ID, '--count', 'output=few'], '"few" is not a whole number from 0 up'],
+    [['settle', ID, '--count', 'output=few'], '"few" is not a whole number from 0 to 9007199254740991'],
     [['settle', ID, '--count', 'output=1', '--count', 'output=2'], 'output is given twice'],
   ])('%j can not be meant', async (words, message) => {
     const { exitCode, stderr } = await run(words);

@@ -68,6 +68,30 @@ describe('usage', () => {
     expect(fake.received).toEqual([]);
   });
 
+  it.each([
+    [['prices', 'unit', 'EUR', '--per-usd', '0,92', '--source', 's'], '"0,92" is not a rate: write how much'],
+    [['prices', 'unit', 'EUR', '--per-usd', '0.92 INR', '--source', 's'], 'how much EUR is one USD, not how much INR'],
+    [['prices', 'unit', 'EUR', '--usd', '1,08', '--source', 's'], '"1,08" is not a price in USD'],
+    [['prices', 'add', 'a/b', '--input', '2,5', '--source', 's'], '"2,5" is not a price in USD: write 0.25'],
+    [['prices', 'add', 'a/b', '--input', '1', '--request-fee', '0,1', '--source', 's'], '"0,1" is not a price in USD'],
+    [['prices', 'add', 'a/b', '--above', '1e5', '--input', '1', '--source', 's'], 'whole number from 1 to 999999999'],
+    [
+      ['create', 'acme', '--share', '0,5'],
+      '"0,5" is not a percentage: write a whole number from 1 to 100, such as 25%',
+    ],
+    [['create', 'acme', '--alert-at', '50,x'], '"x" is not a percentage: write a whole number from 1 to 1000'],
+    [['create', 'acme', '--alert-at', '0'], '"0" is not a percentage'],
+    [['create', 'acme', '--limit', '0,92'], '"0,92" is not an amount'],
+    [['reserve', 'acme', '1', '--tokens', '9999999999999'], 'is not a whole number from 0 to 1000000000000'],
+    [['tree', '--depth', '0'], '"0" is not a whole number from 1 to 999999999'],
+    [['reserve', 'acme', '1', '--ttl', '60'], '"60" is not a length of time'],
+  ])('%j: the hint is about what the option takes', async (words, hint) => {
+    const { exitCode, stderr } = await run(words);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(hint);
+    expect(fake.received).toEqual([]);
+  });
+
   it('suggests no word where that very word was typed', async () => {
     const { stderr } = await run(['create', 'acme', '--limit', '3/rolling']);
     expect(stderr).toContain('"rolling" is not a window');

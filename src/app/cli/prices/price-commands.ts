@@ -18,7 +18,7 @@ import {
   type UnitPrice,
 } from '../../../gen/budgetd/v1/price_pb.ts';
 import { ServerInfoService } from '../../../gen/budgetd/v1/server_info_pb.ts';
-import { type Amount, parseAmount } from '../amount.ts';
+import { type Amount, parseAmountOr } from '../amount.ts';
 import { parseModelName } from '../call-options.ts';
 import { wordOption } from '../closed-word.ts';
 import { durationToMs } from '../duration.ts';
@@ -253,13 +253,13 @@ function addUnit(prices: Command, context: CommandContext): void {
   const command = prices
     .command('unit <unit>')
     .description('say what a unit is worth, so that trees that count in it have prices')
-    .addOption(new Option('--per-usd <amount>', 'so much of it is one USD').argParser(parseAmount))
-    .addOption(new Option('--usd <amount>', 'one of it is so many USD').argParser(parseUsd))
+    .addOption(new Option('--per-usd <rate>', 'so much of it is one USD').argParser(parsePerUsd))
+    .addOption(new Option('--usd <usd>', 'one of it is so many USD').argParser(parseUsd))
     .addOption(new Option('--from <time>', 'when it begins to count (default: now)').argParser(parseInstant))
     .requiredOption('--source <text>', 'where it was read')
     .action((unit: string, options: UnitOptions) =>
       withSession(context, command, async (session) => {
-        const unitPrice = { unit, ...worthOf(options), source: options.source };
+        const unitPrice = { unit, ...worthOf(unit, options), source: options.source };
         const from = options.from === undefined ? {} : { effectiveFromTime: options.from };
         const reply = await session.connection.call(addUnitPrice, { unitPrice: { ...unitPrice, ...from } });
         session.show(AddUnitPriceResponseSchema, reply, () =>
@@ -283,7 +283,18 @@ interface UnitOptions {
 
 const ONE_MICROS = 1_000_000n;
 
-function worthOf({ perUsd, usd }: UnitOptions): { readonly unitMicros: bigint; readonly usdMicros: bigint } {
+// How much of a unit is one USD: no amount of money, but a rate, which may have the unit behind it.
+function parsePerUsd(text: string): Amount {
+  return parseAmountOr(text, 'write how much of the unit is one USD, 84.1234', 'a rate');
+}
+
+function worthOf(
+  unit: string,
+  { perUsd, usd }: UnitOptions,
+): { readonly unitMicros: bigint; readonly usdMicros: bigint } {
+  if (perUsd?.unit !== undefined && perUsd.unit !== unit) {
+    throw new UsageError(`--per-usd says how much ${unit} is one USD, not how much ${perUsd.unit}`);
+  }
   if (perUsd !== undefined && usd === undefined) return { unitMicros: perUsd.micros, usdMicros: ONE_MICROS };
   if (usd !== undefined && perUsd === undefined) return { unitMicros: ONE_MICROS, usdMicros: usd.micros };
   throw new UsageError('say what it is worth: --per-usd 84.1234, or --usd 0.01');
