@@ -6,6 +6,7 @@ import { type CallError, type CallFailure, exitCodeOf } from './call-error.ts';
 import { writeDurationMs } from './duration.ts';
 import { printable } from './printable-text.ts';
 import type { Terminal } from './terminal.ts';
+import { typedName, typedText } from './typed-names.ts';
 
 /** The longest name of a fact is `leader address`, `reservation id`. */
 const FACT_NAME_WIDTH = 14;
@@ -34,8 +35,6 @@ const CUT_OFF = /…$/;
 const UNKNOWN_COST = 'settle with usage_unknown';
 // How it writes the rule of the names in a path.
 const SEGMENT_RULE = 'each segment must match [A-Za-z0-9_-][A-Za-z0-9._-]{0,62}';
-// Fields of a budget are options of `create`; `budget.budget` is its argument.
-const MESSAGE_PREFIX = /^budget\./;
 
 /** Prints a failure on the terminal's standard error. */
 export function printFailure(error: CallError, terminal: Terminal): void {
@@ -52,7 +51,7 @@ export function printFailure(error: CallError, terminal: Terminal): void {
     );
   }
   for (const { field, description } of failure.fields)
-    fact('field', `${field.replace(MESSAGE_PREFIX, '')}: ${fieldText(description, field, unitOf(failure))}`);
+    fact('field', `${typedName(field, error.method)}: ${typedText(fieldText(description, field, unitOf(failure)))}`);
   for (const advice of adviceOf(error)) lines.push(`  ${terminal.paint('heading', '→')} ${printable(advice)}`);
   terminal.err(lines.join('\n'));
 }

@@ -200,7 +200,7 @@ describe('usage', () => {
     });
     const { stderr } = await run(['settle', ID, '--count', 'output=1', '--key', 'k']);
     expect(stderr.split('\n').filter((line) => line.includes('field  '))).toEqual([
-      `  field          ${field}: must be said; if it can't be reported otherwise, settle with --unknown`,
+      "  field          --count web_searches: must be said; if it can't be reported otherwise, settle with --unknown",
     ]);
     expect(stderr).toContain('how many searches ran among them (--count web_searches=…)');
     expect(stderr).not.toContain('usage_unknown');

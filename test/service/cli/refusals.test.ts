@@ -1,6 +1,8 @@
 // Each way in which a call can fail: what a person and a program are told, and the exit code.
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { invalidFields } from '../../../src/api/api-refusal.ts';
+import { checkMinMicros, type Problems } from '../../../src/api/validate/problems.ts';
 import type { CliContext } from '../../../src/app/cli/session.ts';
 import { BudgetService } from '../../../src/gen/budgetd/v1/budget_pb.ts';
 import { ReservationService } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
@@ -73,7 +75,7 @@ describe('refusals', () => {
   });
 
   it.each<[status, string, number, string]>([
-    [status.INVALID_ARGUMENT, 'INVALID_FIELD', 2, '  field          limits: twice the same name'],
+    [status.INVALID_ARGUMENT, 'INVALID_FIELD', 2, '  field          --limit: twice the same name'],
     [
       status.RESOURCE_EXHAUSTED,
       'BUDGET_EXHAUSTED',
@@ -173,6 +175,18 @@ describe('refusals', () => {
   → Nothing was done: the call may still be made with --key k.
 `,
     });
+  });
+
+  it('names what was typed where the service names fields', async () => {
+    const problems: Problems = [];
+    checkMinMicros(problems, 'min_micros', 2n, 'max_micros', 1n);
+    fake.answer(ReservationService.method.reserve, () => {
+      const { message } = invalidFields(problems);
+      throw new Refuse(status.INVALID_ARGUMENT, 'INVALID_FIELD', message, { fields: problems });
+    });
+    const { stderr } = await run(['reserve', 'acme', '1', '--min', '2']);
+    expect(stderr).toContain('INVALID_FIELD: invalid request\n  field          --min: must not be above the amount\n');
+    expect(stderr).not.toContain('_micros');
   });
 
   it('says a long description once, also where the service has cut it', async () => {
