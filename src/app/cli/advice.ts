@@ -162,7 +162,7 @@ function raise({ metadata: { limit = '' } }: CallFailure): string {
 
 /** What a person can do about it, one sentence or two each, the most helpful first. */
 export function adviceOf(error: CallError): string[] {
-  const { failure, method, repeatOptions } = error;
+  const { failure, method } = error;
   const advice: string[] = [];
   const { reason = '' } = failure;
   const forReason = DETAILED[reason]?.(failure, method) ?? ADVICE[reason];
@@ -180,7 +180,8 @@ export function adviceOf(error: CallError): string[] {
   if (failure.code === 'INTERNAL') advice.push('A fault of the service: its log says more.');
   if (failure.retryAfterMs !== undefined) advice.push(`Retry after ${formatWaitMs(failure.retryAfterMs)}.`);
   const isOver = NOT_REPEATED.has(reason) || forReason === NOTHING_LEFT;
-  if (repeatOptions.length > 0 && !isOver) advice.push(repeatAdvice(error));
+  const repeat = isOver ? undefined : repeatAdvice(error);
+  if (repeat !== undefined) advice.push(repeat);
   return advice;
 }
 
@@ -191,17 +192,16 @@ function leaderAdvice(failure: CallFailure): string {
     : `This replica is a standby: use --server ${leader}.`;
 }
 
-// A refusal that waiting cannot cure is remembered with its key (promise 3), so there a new key is the way on.
-function repeatAdvice(error: CallError): string {
-  const { failure, repeatOptions } = error;
-  const options = joinForShell(repeatOptions);
+// A key is worth a word where nobody knows what was done, where the same call may be made again, and where it will not help: a refusal
+// that waiting cannot cure is remembered with its key (promise 3). A key that nobody typed is not in the way of the next call.
+function repeatAdvice(error: CallError): string | undefined {
+  const { failure, repeatOptions, isKeyTyped } = error;
   const exitCode = exitCodeOf(error);
-  if (exitCode === EXIT.usage || exitCode === EXIT.notFound) {
-    return `Nothing was done: the call may still be made with ${options}.`;
-  }
+  const isUndone = exitCode === EXIT.usage || exitCode === EXIT.notFound || failure.code === 'UNIMPLEMENTED';
   const isRefused = exitCode === EXIT.noMoney || exitCode === EXIT.refused;
-  const isFinal = isRefused && failure.retryAfterMs === undefined && !NOT_REMEMBERED.has(failure.reason ?? '');
-  return isFinal
-    ? `The same request with ${options} may get this same answer again; once things have changed, use a new key.`
-    : `To repeat it without a double effect add ${options}.`;
+  const options = joinForShell(repeatOptions);
+  if (isUndone || repeatOptions.length === 0) return undefined;
+  if (!isRefused || failure.retryAfterMs !== undefined) return `To repeat it without a double effect add ${options}.`;
+  if (NOT_REMEMBERED.has(failure.reason ?? '') || !isKeyTyped) return undefined;
+  return `The same request with ${options} may get this same answer again; once things have changed, use a new key.`;
 }

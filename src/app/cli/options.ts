@@ -13,7 +13,10 @@ const COUNT_MAX = 999_999_999;
 
 /** `--key`; the command makes a fresh one where it is left out. */
 export function keyOption(): Option {
-  return new Option('--key <key>', 'idempotency key; default: a fresh one, printed if the call fails');
+  return new Option(
+    '--key <key>',
+    'idempotency key; default: a fresh one, printed if the call may have to be repeated',
+  );
 }
 
 /** An option whose value is an amount. */

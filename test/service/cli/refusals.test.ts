@@ -10,6 +10,8 @@ import { parsePath } from '../../../src/kernel/names.ts';
 import { type FakeCoordinator, NeverAnswer, Refuse, startFakeCoordinator } from './fake-coordinator.ts';
 import { acme, ID, type Result, runCli } from './run-cli.ts';
 
+const CHANGES = { ...ReservationService.method, ...BudgetService.method };
+
 let fake: FakeCoordinator;
 
 beforeEach(async () => {
@@ -83,7 +85,7 @@ describe('refusals', () => {
       '  → The same request with --key k may get this same answer again',
     ],
     [status.FAILED_PRECONDITION, 'EXCEEDS_LIMIT', 4, '  → This can never fit'],
-    [status.FAILED_PRECONDITION, 'BUDGET_SUSPENDED', 4, '  → To repeat it without a double effect add --key k.'],
+    [status.FAILED_PRECONDITION, 'BUDGET_SUSPENDED', 4, '  → Resume it: budgetctl resume.'],
     [status.ALREADY_EXISTS, 'IDEMPOTENCY_KEY_REUSED', 4, '  → The key belongs to another request: use a new --key.'],
     [status.PERMISSION_DENIED, 'FORBIDDEN', 4, "  → An agent's token may reserve"],
     [status.ALREADY_EXISTS, 'BUDGET_EXISTS', 4, '  → A budget of this name exists: see budgetctl get.'],
@@ -96,7 +98,6 @@ describe('refusals', () => {
       '  → List what there is: budgetctl tree. A reserve makes a budget only where',
     ],
     [status.ABORTED, 'ETAG_MISMATCH', 4, '  → Someone else edited the budget meanwhile'],
-    [status.NOT_FOUND, 'BUDGET_NOT_FOUND', 5, '  → Nothing was done: the call may still be made with --key k.'],
     [status.RESOURCE_EXHAUSTED, 'OVERLOADED', 6, '  → The coordinator has too much to do'],
     [status.ABORTED, 'CONTENTION', 6, '  → To repeat it without a double effect add --key k.'],
     [status.UNAVAILABLE, 'STORE_UNAVAILABLE', 6, '  → The database cannot be reached; nothing was granted.'],
@@ -123,12 +124,49 @@ describe('refusals', () => {
     [status.ALREADY_EXISTS, 'BUDGET_EXISTS'],
     [status.ALREADY_EXISTS, 'IDEMPOTENCY_KEY_REUSED'],
     [status.ABORTED, 'ETAG_MISMATCH'],
+    [status.INVALID_ARGUMENT, 'INVALID_FIELD'],
+    [status.INVALID_ARGUMENT, 'USAGE_INVALID'],
+    [status.NOT_FOUND, 'BUDGET_NOT_FOUND'],
+    [status.NOT_FOUND, 'RESERVATION_NOT_FOUND'],
+    [status.FAILED_PRECONDITION, 'BUDGET_SUSPENDED'],
+    [status.FAILED_PRECONDITION, 'PRICE_UNKNOWN'],
   ])('%i %s says nothing of the key: repeating does not help', async (code, reason) => {
     fake.answer(ReservationService.method.reserve, () => {
       throw new Refuse(code, reason, 'the message', { metadata: { budget: 'acme/x' } });
     });
     const { stderr } = await run(['reserve', 'acme/x', '1', '--key', 'my-key']);
     expect(stderr).not.toContain('my-key');
+  });
+
+  it.each<[readonly string[], keyof typeof CHANGES]>([
+    [['reserve', 'acme', '1'], 'reserve'],
+    [['extend', ID, '1'], 'extend'],
+    [['settle', ID, '1'], 'settle'],
+    [['release', ID], 'release'],
+    [['create', 'acme', '--limit', '1'], 'createBudget'],
+    [['top-up', 'acme', '1'], 'topUp'],
+    [['update', 'acme', '--owner', 'x'], 'updateBudget'],
+    [['set-limit', 'acme', '1'], 'updateBudget'],
+    [['suspend', 'acme'], 'suspendBudget'],
+    [['resume', 'acme'], 'resumeBudget'],
+    [['close', 'acme'], 'closeBudget'],
+  ])('%j offers its key only where it is of use', async (words, name) => {
+    fake.answer(BudgetService.method.getBudget, () => ({ budget: acme }));
+    const told = async (code: status, reason: string, retryAfterMs?: number, more: readonly string[] = []) => {
+      fake.answer(CHANGES[name] as typeof CHANGES.reserve, () => {
+        throw new Refuse(code, reason, 'the message', retryAfterMs === undefined ? {} : { retryAfterMs });
+      });
+      return (await run([...words, ...more])).stderr;
+    };
+    expect(await told(status.INVALID_ARGUMENT, 'INVALID_FIELD')).not.toContain('--key');
+    expect(await told(status.NOT_FOUND, 'BUDGET_NOT_FOUND')).not.toContain('--key');
+    expect(await told(status.FAILED_PRECONDITION, 'BUDGET_CLOSED')).not.toContain('--key');
+    expect(await told(status.FAILED_PRECONDITION, 'BUDGET_CLOSED', undefined, ['--key', 'k'])).toContain(
+      'with --key k',
+    );
+    expect(await told(status.RESOURCE_EXHAUSTED, 'CAPACITY_HELD', 1_000)).toContain('add --key cli-');
+    expect(await told(status.UNAVAILABLE, 'STORE_UNAVAILABLE')).toContain('add --key cli-');
+    expect(await told(status.INTERNAL, 'BROKEN')).toContain('add --key cli-');
   });
 
   it('writes the amounts of the sentence in units, with the whole amount of the limit', async () => {
@@ -172,7 +210,6 @@ describe('refusals', () => {
       stdout: '',
       stderr: `INVALID_FIELD: invalid request
   field          budget: a name has 1 to 63 characters: letters, digits, . _ - (no dot first)
-  → Nothing was done: the call may still be made with --key k.
 `,
     });
   });
