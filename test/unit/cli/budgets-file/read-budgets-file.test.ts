@@ -219,6 +219,7 @@ describe('what is wrong in a file', () => {
       inBudget('child_template: { enforcement: { mode: hard } }'),
       'f:3:44: child_template.enforcement.mode must be one of observe, warn, soft, enforce',
     ],
+    [inBudget('overrun: rejct'), 'f:3:14: overrun must be one of record, reject (did you mean reject?)'],
     [inBudget('uncapped: yes'), 'f:3:15: uncapped must be true or false'],
     [inBudget('kind: 5'), 'f:3:11: kind must be text: put it in quotes'],
     [inBudget('kind: "?"'), /^f:3:5: kind must have up to 63/],
