@@ -47,8 +47,9 @@ export class Waiters {
     this.#byId.set(id, waiting);
     this.#byDigest.set(queued.key.digest, id);
     this.#ends.add(waiting);
-    const weight = weightOf(waiting);
-    for (const path of pathsOf(waiting)) {
+    const paths = pathsOf(waiting);
+    const weight = weightOf(waiting, paths);
+    for (const path of paths) {
       this.#counts.set(path, this.countAt(path) + 1);
       this.#weights.set(path, this.weightAt(path) + weight);
     }
@@ -59,8 +60,9 @@ export class Waiters {
     this.#byId.delete(waiting.id);
     this.#byDigest.delete(waiting.queued.key.digest);
     this.#ends.remove(waiting);
-    const weight = weightOf(waiting);
-    for (const path of pathsOf(waiting)) {
+    const paths = pathsOf(waiting);
+    const weight = weightOf(waiting, paths);
+    for (const path of paths) {
       const count = this.countAt(path) - 1;
       if (count > 0) {
         this.#counts.set(path, count);
@@ -92,7 +94,8 @@ export class Waiters {
   }
 }
 
-function weightOf({ budget, also, holder, actingFor, labels, price, queued }: Waiting): number {
+function weightOf(waiting: Waiting, { length: levelCount }: readonly BudgetPath[]): number {
+  const { budget, also, holder, actingFor, labels, price, queued } = waiting;
   const { actor, alternatives, call } = queued;
-  return waitingWeight({ budget, also, holder, actor, personal: { actingFor, labels }, alternatives, call, price });
+  return waitingWeight({ budget, also, holder, actor, actingFor, labels, alternatives, call, price, levelCount });
 }

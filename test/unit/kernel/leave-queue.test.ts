@@ -235,6 +235,23 @@ describe('keys and bounds', () => {
     expect(refused(driver.run(driver.make.reserve('t', 1, { waitMs: 1_000, key: 'full' }))).reason).toBe('QUEUE_FULL');
   });
 
+  test('and those that charge many budgets are counted as several, made or not', () => {
+    driver.queue = { ...driver.queue, countMax: 20 };
+    driver.run(driver.make.create('t', { limits: 100 }));
+    const [budget = '', ...also] = 'abcdefghi'.split('').map((name) => {
+      let path = 't';
+      for (let depth = 2; depth < 16; depth += 1) {
+        path += `/${name}`;
+        driver.run(driver.make.create(path, { uncapped: true, template: driver.make.terms({ uncapped: true }) }));
+      }
+      return `${path}/new`;
+    });
+    driver.hold('t', 100);
+    for (let no = 0; no < 4; no += 1) driver.wait(budget, 1, { also });
+    const full = { reason: 'QUEUE_FULL', budget: 't', bound: { name: 'queue_length', max: 20, observed: 20 } };
+    expect(refused(driver.run(driver.make.reserve('t', 1, { waitMs: 60_000, key: 'full' })))).toMatchObject(full);
+  });
+
   test('and one alone waits whatever it weighs, unless none may', () => {
     driver.run(driver.make.create('t', { limits: 100 }));
     driver.hold('t', 100);
