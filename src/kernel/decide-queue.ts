@@ -9,7 +9,7 @@ import { isWorthWaiting } from './enqueue.ts';
 import type { Entry, EntryBase, Leave, LeftQueue } from './entry.ts';
 import { type LimitRoom, limitRooms } from './headroom.ts';
 import { invariant } from './invariant.ts';
-import { publicReservationId, type ReservationId, type TreeId } from './names.ts';
+import { depthOf, publicReservationId, type ReservationId, type TreeId } from './names.ts';
 import { isRemembered, type Refusal } from './refusal.ts';
 import { HELD_RETRY_MS } from './refuse-money.ts';
 import { alternativeOf } from './refuse-price.ts';
@@ -35,7 +35,10 @@ export interface QueueFault {
   readonly error: unknown;
 }
 
-/** How many of those who wait may still be judged before others have their turn: thousands may have to be. */
+/**
+ * How many of those who wait may still be judged before others have their turn, or be let go because their time is over: thousands may
+ * have to be. One on many levels counts as several.
+ */
 export interface HeadsLeft {
   left: number;
   /**
@@ -55,14 +58,17 @@ export function decideQueue(
   heads: HeadsLeft = { left: Number.POSITIVE_INFINITY },
 ): readonly Entry[] {
   const { queue } = state;
-  if (queue === undefined || !queue.isDue(context.nowMs)) return NONE;
+  if (queue === undefined || heads.left <= 0 || !queue.isDue(context.nowMs)) return NONE;
   const left = tryEnds(state, queue, context, heads);
   if (left.length > 0) return left;
-  for (; heads.left > 0; heads.left -= 1) {
+  while (heads.left > 0) {
     const open = queue.nextUnjudged(context.nowMs) ?? queue.nextStirred(context.nowMs);
     const line = open ?? queue.nextClaim;
     if (line === undefined) return NONE;
+    const work = workOf(line.head);
     const entries = tryAt(state, queue, line, context, open === undefined, heads);
+    // A grant counts by what its entry weighs.
+    if (entries.at(-1)?.type !== 'Granted') heads.left -= work;
     if (entries.length > 0) return entries;
   }
   return NONE;
@@ -81,6 +87,15 @@ function tryEnds(state: TreeState, queue: WaitQueue, context: DecideContext, hea
     queue.restEnds(context.nowMs + FAULT_AGAIN_MS);
     return NONE;
   }
+}
+
+/** Levels of one that counts as one where it is judged: nine paths of sixteen levels take eighteen times as long as one of three. */
+const LEVELS_A_HEAD = 8;
+
+function workOf({ budget, also }: Waiting): number {
+  let levels = depthOf(budget);
+  for (const path of also) levels += depthOf(path);
+  return Math.ceil(levels / LEVELS_A_HEAD);
 }
 
 // One that fails fails alone.
@@ -206,7 +221,7 @@ function timedOut(state: TreeState, queue: WaitQueue, context: DecideContext, he
       if (leaves.length === 0) last = { ...leftQueue(state, [leave], context), ...requestOf(waiting) };
       break;
     }
-    if (leaves.length === ENDED_PAGE) break;
+    if (heads.left <= 0 || leaves.length === ENDED_PAGE) break;
   }
   const againMs = context.nowMs + FAULT_AGAIN_MS;
   for (const waiting of failed) {
@@ -218,12 +233,9 @@ function timedOut(state: TreeState, queue: WaitQueue, context: DecideContext, he
 }
 
 // Undefined for a fault: one that fails fails alone, and is let go later.
-function tryLeave(
-  state: TreeState,
-  waiting: Waiting,
-  context: DecideContext,
-  { failed }: HeadsLeft,
-): Leave | undefined {
+function tryLeave(state: TreeState, waiting: Waiting, context: DecideContext, heads: HeadsLeft): Leave | undefined {
+  heads.left -= workOf(waiting);
+  const { failed } = heads;
   try {
     return leaveOf(waiting, timeoutRefusal(state, waiting, context, failed), context);
   } catch (error) {
