@@ -120,7 +120,7 @@ export const SETTINGS: readonly Setting[] = [
     name: 'BUDGETD_QUEUE_MAX',
     default: '10000',
     meaning:
-      'requests that may wait for room on one budget and below it, up to 20000, one for each 2,000 characters of a large one; 0: none may wait',
+      'requests that may wait for room on one budget and below it, up to 20000, large ones counted as several; 0: none may wait',
   },
   { name: 'BUDGETD_REAPER', default: 'on', meaning: 'off: lapses in quiet trees are only written down when looked at' },
   {

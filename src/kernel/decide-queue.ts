@@ -9,7 +9,7 @@ import { isWorthWaiting } from './enqueue.ts';
 import type { Entry, EntryBase, Leave, LeftQueue } from './entry.ts';
 import { type LimitRoom, limitRooms } from './headroom.ts';
 import { invariant } from './invariant.ts';
-import { publicReservationId, type ReservationId, type TreeId } from './names.ts';
+import { depthOf, publicReservationId, type ReservationId, type TreeId } from './names.ts';
 import { isRemembered, type Refusal } from './refusal.ts';
 import { HELD_RETRY_MS } from './refuse-money.ts';
 import { alternativeOf } from './refuse-price.ts';
@@ -35,7 +35,10 @@ export interface QueueFault {
   readonly error: unknown;
 }
 
-/** How many of those who wait may still be judged before others have their turn: thousands may have to be. */
+/**
+ * How many of those who wait may still be judged before others have their turn, or be let go because their time is over: thousands may
+ * have to be. One on many levels counts as several.
+ */
 export interface HeadsLeft {
   left: number;
   /**
@@ -55,19 +58,45 @@ export function decideQueue(
   heads: HeadsLeft = { left: Number.POSITIVE_INFINITY },
 ): readonly Entry[] {
   const { queue } = state;
-  if (queue === undefined || !queue.isDue(context.nowMs)) return NONE;
-  if (queue.hasEnded(context.nowMs)) return [timedOut(state, queue.ended(context.nowMs), context, heads)];
-  for (; heads.left > 0; heads.left -= 1) {
+  if (queue === undefined || heads.left <= 0 || !queue.isDue(context.nowMs)) return NONE;
+  const left = tryEnds(state, queue, context, heads);
+  if (left.length > 0) return left;
+  while (heads.left > 0) {
     const open = queue.nextUnjudged(context.nowMs) ?? queue.nextStirred(context.nowMs);
     const line = open ?? queue.nextClaim;
     if (line === undefined) return NONE;
+    const work = workOf(line.head);
     const entries = tryAt(state, queue, line, context, open === undefined, heads);
+    // A grant counts by what its entry weighs.
+    if (entries.at(-1)?.type !== 'Granted') heads.left -= work;
     if (entries.length > 0) return entries;
   }
   return NONE;
 }
 
 const NONE: readonly never[] = [];
+
+// A fault in ending waits keeps nobody from being granted, as no other fault keeps waits from ending (WaitQueue.rest).
+function tryEnds(state: TreeState, queue: WaitQueue, context: DecideContext, heads: HeadsLeft): readonly Entry[] {
+  if (!queue.mayEnd(context.nowMs)) return NONE;
+  try {
+    return queue.hasEnded(context.nowMs) ? timedOut(state, queue, context, heads) : NONE;
+  } catch (error) {
+    if (heads.failed === undefined) throw error;
+    heads.failed({ id: undefined, error });
+    queue.restEnds(context.nowMs + FAULT_AGAIN_MS);
+    return NONE;
+  }
+}
+
+/** Levels of one that counts as one where it is judged: nine paths of sixteen levels take eighteen times as long as one of three. */
+const LEVELS_A_HEAD = 8;
+
+function workOf({ budget, also }: Waiting): number {
+  let levels = depthOf(budget);
+  for (const path of also) levels += depthOf(path);
+  return Math.ceil(levels / LEVELS_A_HEAD);
+}
 
 // One that fails fails alone.
 function tryAt(
@@ -84,7 +113,7 @@ function tryAt(
   } catch (error) {
     if (failed === undefined) throw error;
     failed({ id, error });
-    queue.setAside(line, context.nowMs + FAULT_AGAIN_MS);
+    queue.setAside(line.head, context.nowMs + FAULT_AGAIN_MS);
     return NONE;
   }
 }
@@ -98,6 +127,11 @@ function lookAt(
   isTurn: boolean,
 ): readonly Entry[] {
   const { head } = line;
+  // Its wait could not be ended for a fault: it holds nobody back until it can be.
+  if (head.queued.untilMs <= context.nowMs) {
+    queue.setAside(head, context.nowMs + FAULT_AGAIN_MS);
+    return NONE;
+  }
   const command = reserveOf(state.treeId, head);
   const judged = judgeReserve(state, command, context);
   if ('kind' in judged) return [refusedOut(state, head, judged, context)];
@@ -175,24 +209,40 @@ export function reserveOf(treeId: TreeId, waiting: Waiting): Reserve {
 
 // A refusal that waiting can't cure is what the key is remembered by; it has an entry of its own then. Judged one by one, and no further
 // than the first of those: thousands may be over at once.
-function timedOut(
-  state: TreeState,
-  ended: Iterable<Waiting>,
-  context: DecideContext,
-  { failed }: HeadsLeft,
-): LeftQueue {
+function timedOut(state: TreeState, queue: WaitQueue, context: DecideContext, heads: HeadsLeft): readonly LeftQueue[] {
   const leaves: Leave[] = [];
-  for (const waiting of ended) {
-    const refusal = timeoutRefusal(state, waiting, context, failed);
-    const leave = leaveOf(waiting, refusal, context);
-    if (isRemembered(refusal)) {
-      if (leaves.length > 0) break;
-      return { ...leftQueue(state, [leave], context), key: waiting.queued.key, personal: personalOf(waiting) };
+  const failed: Waiting[] = [];
+  let last: LeftQueue | undefined;
+  for (const waiting of queue.ended(context.nowMs)) {
+    const leave = tryLeave(state, waiting, context, heads);
+    if (leave === undefined) failed.push(waiting);
+    else if (!isRemembered(leave.refusal)) leaves.push(leave);
+    else {
+      if (leaves.length === 0) last = { ...leftQueue(state, [leave], context), ...requestOf(waiting) };
+      break;
     }
-    leaves.push(leave);
-    if (leaves.length === ENDED_PAGE) break;
+    if (heads.left <= 0 || leaves.length === ENDED_PAGE) break;
   }
-  return leftQueue(state, leaves, context);
+  const againMs = context.nowMs + FAULT_AGAIN_MS;
+  for (const waiting of failed) {
+    queue.setAside(waiting, againMs);
+    queue.putOffEnd(waiting, againMs);
+  }
+  if (last !== undefined) return [last];
+  return leaves.length === 0 ? NONE : [leftQueue(state, leaves, context)];
+}
+
+// Undefined for a fault: one that fails fails alone, and is let go later.
+function tryLeave(state: TreeState, waiting: Waiting, context: DecideContext, heads: HeadsLeft): Leave | undefined {
+  heads.left -= workOf(waiting);
+  const { failed } = heads;
+  try {
+    return leaveOf(waiting, timeoutRefusal(state, waiting, context, failed), context);
+  } catch (error) {
+    if (failed === undefined) throw error;
+    failed({ id: waiting.id, error });
+    return undefined;
+  }
 }
 
 // A repeat is compared with it: what is personal of it stays beside the journal.

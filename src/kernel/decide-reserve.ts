@@ -82,7 +82,7 @@ export function decideReserve(state: TreeState, command: Reserve, context: Decid
   if ('kind' in judged) return answerOnly(judged);
   const { charge, priced, outcome, unread } = judged;
   if (outcome.kind === 'grant') return granted(state, command, context, charge, outcome);
-  const refusal = waits(command, outcome) ? queueFullRefusal(state, charge, command, context) : (unread ?? outcome);
+  const refusal = waits(command, outcome) ? queueFullRefusal(state, charge, priced, context) : (unread ?? outcome);
   if (refusal === undefined) return enqueued(state, priced, context, charge, outcome);
   return refuse(state, command, context, refusal, {
     budget: command.budget,

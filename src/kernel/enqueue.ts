@@ -5,12 +5,13 @@ import type { Reserve } from './command.ts';
 import { type DecideContext, type Decision, entryBase, revisionsOf } from './decision.ts';
 import type { Enqueued } from './entry.ts';
 import { invariant } from './invariant.ts';
-import { type BudgetPath, chainOf } from './names.ts';
+import type { BudgetPath } from './names.ts';
 import type { Reason, Refusal } from './refusal.ts';
 import { HELD_RETRY_MS } from './refuse-money.ts';
 import type { RequestedCharge } from './requested-charge.ts';
 import type { Reservation } from './reservation.ts';
 import type { TreeState } from './tree-state.ts';
+import { pathsOf } from './wait-line.ts';
 import { waitingWeight } from './weight.ts';
 
 // Room may come back: with holds, with time, or with a top-up.
@@ -33,7 +34,7 @@ export function waits(command: Reserve, refusal: Refusal): boolean {
 
 /**
  * QUEUE_FULL by the budget nearest the root where as many wait, on it and below it, as may, large ones counted as several; undefined
- * where there is room.
+ * where there is room. `command`: with its price, as it would be kept.
  */
 export function queueFullRefusal(
   state: TreeState,
@@ -41,9 +42,9 @@ export function queueFullRefusal(
   command: Reserve,
   { queue: { countMax } }: DecideContext,
 ): Refusal | undefined {
-  const { budget, also } = command;
-  const paths = also.length === 0 ? chainOf(budget) : [budget, ...also].flatMap(chainOf);
-  const weight = waitingWeight(command);
+  const paths = pathsOf(command);
+  const { actingFor = '', labels = [] } = command.personal ?? {};
+  const weight = waitingWeight({ ...command, actingFor, labels, levelCount: paths.length });
   const isFull = (path: BudgetPath): boolean => {
     const there = state.queue?.weightAt(path) ?? 0;
     // Whatever it weighs, one alone may wait.

@@ -51,6 +51,13 @@ export function chainOf(path: BudgetPath): BudgetPath[] {
   return chain;
 }
 
+/** How many segments a path has: 1 for a root. */
+export function depthOf(path: BudgetPath): number {
+  let depth = 1;
+  for (let slash = path.indexOf('/'); slash !== -1; slash = path.indexOf('/', slash + 1)) depth += 1;
+  return depth;
+}
+
 /** The public id of a reservation: it names its tree, so that any replica and any shard map can route it. */
 export function publicReservationId(treeId: TreeId, id: ReservationId): string {
   return `${treeId}:${id}`;

@@ -14,7 +14,7 @@ export function lineKey({ id, budget, also, priority, queued }: Waiting): string
 }
 
 /** Every path that a waiting one counts at, each once. */
-export function pathsOf({ budget, also }: Reservation): readonly BudgetPath[] {
+export function pathsOf({ budget, also }: Pick<Reservation, 'budget' | 'also'>): readonly BudgetPath[] {
   return also.length === 0 ? chainOf(budget) : [...new Set([budget, ...also].flatMap(chainOf))];
 }
 

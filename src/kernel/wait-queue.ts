@@ -51,6 +51,8 @@ export class WaitQueue {
   readonly #aside = new Set<ReservationId>();
   /** Nobody is looked at before. */
   #restUntilMs = 0;
+  /** Nobody's wait is ended before. */
+  #endsRestUntilMs = 0;
 
   constructor(tree: Pick<PointWorld, 'shareOf' | 'viewsAt'>) {
     this.#points = new WaitPoints({
@@ -97,7 +99,7 @@ export class WaitQueue {
 
   /** Whether somebody has to be looked at though nothing else happens at `nowMs`. */
   isDue(nowMs: number): boolean {
-    if (nowMs < this.#restUntilMs) return this.hasEnded(nowMs);
+    if (nowMs < this.#restUntilMs) return this.#endsDueMs <= nowMs;
     if (this.#unjudged.size > 0 || this.#stirred.size > 0 || this.#points.haveShifted) return true;
     if (!this.#claims.isEmpty) return true;
     return this.dueMs <= nowMs || this.#points.isPassed(nowMs);
@@ -105,13 +107,13 @@ export class WaitQueue {
 
   /** When somebody has to be looked at next though nothing happens. */
   get dueMs(): number {
-    const dueMs = Math.min(
-      this.#waiters.firstEndMs,
-      this.#points.fadeMs,
-      this.#wakes.top?.wakeMs ?? Number.POSITIVE_INFINITY,
-    );
+    const dueMs = Math.min(this.#points.fadeMs, this.#wakes.top?.wakeMs ?? Number.POSITIVE_INFINITY);
     const isResting = this.#restUntilMs > 0 && this.#unjudged.size > 0;
-    return Math.min(this.#waiters.firstEndMs, isResting ? this.#restUntilMs : Math.max(dueMs, this.#restUntilMs));
+    return Math.min(this.#endsDueMs, isResting ? this.#restUntilMs : Math.max(dueMs, this.#restUntilMs));
+  }
+
+  get #endsDueMs(): number {
+    return Math.max(this.#waiters.firstEndMs, this.#endsRestUntilMs);
   }
 
   add(waiting: Waiting): void {
@@ -204,6 +206,11 @@ export class WaitQueue {
     for (const line of this.#lines.values()) this.#unjudged.add(line);
   }
 
+  /** Whether waits may be ended; see restEnds. */
+  mayEnd(nowMs: number): boolean {
+    return nowMs >= this.#endsRestUntilMs;
+  }
+
   /** Whether the time of anybody is over. */
   hasEnded(nowMs: number): boolean {
     return this.#waiters.firstEndMs <= nowMs;
@@ -212,6 +219,11 @@ export class WaitQueue {
   /** See Waiters.ended. */
   ended(nowMs: number): Iterable<Waiting> {
     return this.#waiters.ended(nowMs);
+  }
+
+  /** See Waiters.putOffEnd. */
+  putOffEnd(waiting: Waiting, untilMs: number): void {
+    this.#waiters.putOffEnd(waiting, untilMs);
   }
 
   /** A head that has to be judged whatever its places; undefined where there is none. */
@@ -279,20 +291,26 @@ export class WaitQueue {
     else this.#wakes.add(line);
   }
 
-  /** Leaves the head of a line alone until an instant: it has no place, and the others of its line go on without it. */
-  setAside(line: PlacedLine, wakeMs: number): void {
-    const { head } = line;
-    this.remove(head);
-    this.#aside.add(head.id);
-    this.add(head);
-    const own = this.#lines.get(this.#keyOf(head));
-    invariant(own !== undefined, `${head.id} waits in a line of its own`);
+  /** Leaves one alone until an instant: it has no place, and the others of its line go on without it. */
+  setAside(waiting: Waiting, wakeMs: number): void {
+    const endMs = this.#waiters.endMsOf(waiting);
+    this.remove(waiting);
+    this.#aside.add(waiting.id);
+    this.add(waiting);
+    if (endMs > waiting.queued.untilMs) this.putOffEnd(waiting, endMs);
+    const own = this.#lines.get(this.#keyOf(waiting));
+    invariant(own !== undefined, `${waiting.id} waits in a line of its own`);
     this.place(own, { points: [], rank: 0, wakeMs, claims: false });
   }
 
-  /** Looks at nobody until an instant. */
+  /** Looks at nobody until an instant; waits that are over end all the same. */
   rest(untilMs: number): void {
     this.#restUntilMs = untilMs;
+  }
+
+  /** Ends nobody's wait until an instant. */
+  restEnds(untilMs: number): void {
+    this.#endsRestUntilMs = untilMs;
   }
 
   #keyOf(waiting: Waiting): string {

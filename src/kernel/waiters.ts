@@ -10,7 +10,9 @@ import { waitingWeight } from './weight.ts';
 export class Waiters {
   readonly #byId = new Map<ReservationId, Waiting>();
   readonly #byDigest = new Map<string, ReservationId>();
-  readonly #ends = new IndexedHeap<Waiting>((a, b) => a.queued.untilMs < b.queued.untilMs);
+  readonly #ends = new IndexedHeap<Waiting>((a, b) => this.endMsOf(a) < this.endMsOf(b));
+  /** When the end of those is tried again that could not be ended in time. */
+  readonly #laterEnds = new Map<ReservationId, number>();
   /** How many wait on each path and below it. */
   readonly #counts = new Map<BudgetPath, number>();
   /** What those weigh together. */
@@ -47,8 +49,9 @@ export class Waiters {
     this.#byId.set(id, waiting);
     this.#byDigest.set(queued.key.digest, id);
     this.#ends.add(waiting);
-    const weight = weightOf(waiting);
-    for (const path of pathsOf(waiting)) {
+    const paths = pathsOf(waiting);
+    const weight = weightOf(waiting, paths);
+    for (const path of paths) {
       this.#counts.set(path, this.countAt(path) + 1);
       this.#weights.set(path, this.weightAt(path) + weight);
     }
@@ -59,8 +62,10 @@ export class Waiters {
     this.#byId.delete(waiting.id);
     this.#byDigest.delete(waiting.queued.key.digest);
     this.#ends.remove(waiting);
-    const weight = weightOf(waiting);
-    for (const path of pathsOf(waiting)) {
+    this.#laterEnds.delete(waiting.id);
+    const paths = pathsOf(waiting);
+    const weight = weightOf(waiting, paths);
+    for (const path of paths) {
       const count = this.countAt(path) - 1;
       if (count > 0) {
         this.#counts.set(path, count);
@@ -74,14 +79,26 @@ export class Waiters {
 
   /** When the first wait is over; infinite where nobody waits. */
   get firstEndMs(): number {
-    return this.#ends.top?.queued.untilMs ?? Number.POSITIVE_INFINITY;
+    const first = this.#ends.top;
+    return first === undefined ? Number.POSITIVE_INFINITY : this.endMsOf(first);
+  }
+
+  /** When the wait of one is over, or is tried again to be ended. */
+  endMsOf({ id, queued }: Waiting): number {
+    return this.#laterEnds.get(id) ?? queued.untilMs;
+  }
+
+  /** Has the end of one that waits be due at an instant, and not before. */
+  putOffEnd(waiting: Waiting, untilMs: number): void {
+    this.#laterEnds.set(waiting.id, untilMs);
+    this.#ends.moved(waiting);
   }
 
   /** Those whose time is over, whose was first over first. Nothing may change until the last one is read. */
   *ended(nowMs: number): Generator<Waiting> {
     const found: Waiting[] = [];
     try {
-      for (let next = this.#ends.top; next !== undefined && next.queued.untilMs <= nowMs; next = this.#ends.top) {
+      for (let next = this.#ends.top; next !== undefined && this.endMsOf(next) <= nowMs; next = this.#ends.top) {
         found.push(next);
         this.#ends.remove(next);
         yield next;
@@ -92,7 +109,8 @@ export class Waiters {
   }
 }
 
-function weightOf({ budget, also, holder, actingFor, labels, price, queued }: Waiting): number {
+function weightOf(waiting: Waiting, { length: levelCount }: readonly BudgetPath[]): number {
+  const { budget, also, holder, actingFor, labels, price, queued } = waiting;
   const { actor, alternatives, call } = queued;
-  return waitingWeight({ budget, also, holder, actor, personal: { actingFor, labels }, alternatives, call, price });
+  return waitingWeight({ budget, also, holder, actor, actingFor, labels, alternatives, call, price, levelCount });
 }

@@ -35,32 +35,34 @@ const NAMES_PARTS = 4;
 const TERMS_A_UNIT = 4;
 
 /** What a request that waits is kept with, as far as it may be much. */
-export interface WaitingTexts {
+export interface WaitingParts {
   readonly budget: string;
   readonly also: readonly string[];
   readonly holder: string;
   readonly actor: string;
-  readonly personal: unknown;
+  readonly actingFor: string;
+  readonly labels: unknown;
   readonly alternatives: unknown;
   readonly call: unknown;
   readonly price: unknown;
+  /** Budgets on the paths that it names, each once, whether there are any yet. */
+  readonly levelCount: number;
 }
 
-/** Characters and numbers of a request that waits with weight 1: what usual ones have, paths of sixteen levels included. */
+/** Characters of a request that waits with weight 1: what usual ones have, paths of sixteen levels included. */
 const WAITING_UNIT = 2_000;
 
+/**
+ * What a level counts as, in characters: its account takes 60 bytes, and the lists of who waits on it up to 400 where nobody else names
+ * it. All that may wait in a tree are read in three seconds then, whatever they name.
+ */
+const LEVEL_SIZE = 60;
+
 /** Weight of a request that waits: 1 for a usual one. All that wait in a tree are read in one go when it is loaded. */
-export function waitingWeight({
-  budget,
-  also,
-  holder,
-  actor,
-  personal,
-  alternatives,
-  call,
-  price,
-}: WaitingTexts): number {
-  return 1 + Math.floor(sizeOf([budget, also, holder, actor, personal, alternatives, call, price]) / WAITING_UNIT);
+export function waitingWeight(parts: WaitingParts): number {
+  const { budget, also, holder, actor, actingFor, labels, alternatives, call, price, levelCount } = parts;
+  const size = sizeOf([budget, also, holder, actor, actingFor, labels, alternatives, call, price]);
+  return 1 + Math.floor((size + levelCount * LEVEL_SIZE) / WAITING_UNIT);
 }
 
 // What an alternative or a call consists of only the one who prices knows.

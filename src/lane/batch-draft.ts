@@ -14,7 +14,10 @@ import { isCorrupt } from './is-corrupt.ts';
  */
 const WEIGHT_MAX = 256;
 
-/** How many of those who wait are judged for a tree in one batch: some 10 ms, where an edit of what thousands wait for takes seconds. */
+/**
+ * How many of those who wait are judged for a tree in one batch, or let go because their time is over, on few levels each: some 10 ms,
+ * where an edit of what thousands wait for takes seconds, and so do thousands of waits that are over at once.
+ */
 const HEADS_MAX = 256;
 
 /** Thrown where a tree's own records make every decision impossible: it has to be quarantined. */

@@ -81,10 +81,16 @@ export interface RunningCoordinator extends Coordinator {
 /** A unit that was mistaken is wrong by a thousand or more (micros for millis, cents for dollars of tokens). */
 export const IMPLAUSIBLE_FACTOR_DEFAULT = 1_000;
 
-/** The most that `countMax` may be: all that wait in a tree are read in one go when it is loaded, 20,000 in 2 s on a busy machine. */
+/**
+ * The most that `countMax` may be: all that wait in a tree are read in one go when it is loaded, 20,000 usual ones in 1 s on a busy
+ * machine and the largest that may wait instead in 3 s, half of what the writer's lease lasts.
+ */
 export const QUEUE_COUNT_MAX = 20_000;
 
-/** A class higher after a minute; as many waiting on one budget as fit into a few megabytes. */
+/**
+ * A class higher after a minute; as many waiting on one budget as take 20 to 35 MB of memory where they are usual ones, and some 120 MB
+ * where each names nine deep paths of its own.
+ */
 export const QUEUE_DEFAULT: Pick<QueueContext, 'ageMs' | 'countMax'> = { ageMs: 60_000, countMax: 10_000 };
 
 /** How long a start waits for the price book, which mostly is read in a fraction of this: what needs no price begins then. */

@@ -6,6 +6,7 @@ import { leaveQueueCommand } from '../../../src/lane/leave-queue-command.ts';
 import { type Commands, personalFields } from '../../support/commands.ts';
 import { granted, refused } from '../../support/kernel-driver.ts';
 import { QueueDriver } from '../../support/queue-driver.ts';
+import { callOf, testBook, testPricing, testRow } from '../../support/test-prices.ts';
 
 let driver: QueueDriver;
 
@@ -235,6 +236,23 @@ describe('keys and bounds', () => {
     expect(refused(driver.run(driver.make.reserve('t', 1, { waitMs: 1_000, key: 'full' }))).reason).toBe('QUEUE_FULL');
   });
 
+  test('and those that charge many budgets are counted as several, made or not', () => {
+    driver.queue = { ...driver.queue, countMax: 20 };
+    driver.run(driver.make.create('t', { limits: 100 }));
+    const [budget = '', ...also] = 'abcdefghi'.split('').map((name) => {
+      let path = 't';
+      for (let depth = 2; depth < 16; depth += 1) {
+        path += `/${name}`;
+        driver.run(driver.make.create(path, { uncapped: true, template: driver.make.terms({ uncapped: true }) }));
+      }
+      return `${path}/new`;
+    });
+    driver.hold('t', 100);
+    for (let no = 0; no < 4; no += 1) driver.wait(budget, 1, { also });
+    const full = { reason: 'QUEUE_FULL', budget: 't', bound: { name: 'queue_length', max: 20, observed: 20 } };
+    expect(refused(driver.run(driver.make.reserve('t', 1, { waitMs: 60_000, key: 'full' })))).toMatchObject(full);
+  });
+
   test('and one alone waits whatever it weighs, unless none may', () => {
     driver.run(driver.make.create('t', { limits: 100 }));
     driver.hold('t', 100);
@@ -246,6 +264,29 @@ describe('keys and bounds', () => {
     driver.queue = { ...driver.queue, countMax: 2 };
     expect(driver.run(large('b'))).toMatchObject({ kind: 'queued' });
     expect(refused(driver.run(large('c'))).reason).toBe('QUEUE_FULL');
+  });
+
+  test('at the door a request weighs what it does once it waits, with the pins of its price', () => {
+    const candidates = Array.from({ length: 32 }, (_, no) => ({ provider: 'openai', model: `gpt-${no}` }));
+    const rows = candidates.flatMap(({ model }) =>
+      Array.from({ length: 8 }, (_, tier) =>
+        testRow(`openai/${model}`, { input: 2_500_000n, output: 10_000_000n }, { aboveInputTokens: tier * 1_000 }),
+      ),
+    );
+    const book = testBook(rows);
+    driver.pricing = testPricing(() => book);
+    driver.run(driver.make.create('t', { limits: 10_000_000 }));
+    driver.hold('t', 10_000_000);
+    const large = (key: string) =>
+      driver.make.reserve('t', 0, { waitMs: 60_000, key, call: callOf('openai/gpt-0', { candidates }) });
+    expect(driver.run(large('a'))).toMatchObject({ kind: 'queued' });
+    const weight = driver.state.queue?.weightAt('t' as never) ?? 0;
+    expect(weight).toBeGreaterThan(8);
+    driver.queue = { ...driver.queue, countMax: 2 * weight - 1 };
+    expect(refused(driver.run(large('b'))).reason).toBe('QUEUE_FULL');
+    driver.queue = { ...driver.queue, countMax: 2 * weight };
+    expect(driver.run(large('b'))).toMatchObject({ kind: 'queued' });
+    expect(driver.state.queue?.weightAt('t' as never)).toBe(2 * weight);
   });
 
   test('nobody who is gone is granted anything, and keeps the place', () => {

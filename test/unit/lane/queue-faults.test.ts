@@ -87,6 +87,51 @@ async function elapseSeconds(count: number): Promise<void> {
   for (let second = 0; second < count; second += 1) await world.elapse(1_000);
 }
 
+describe('a fault in ending waits', () => {
+  test.each(['hasEnded', 'ended'] as const)(
+    'in %s is tried again at a bounded pace, and others are granted meanwhile',
+    async (method) => {
+      const hold = await world.hold(100);
+      const over = await world.wait(90, { waitMs: 5_000 });
+      const other = await world.wait(20, { waitMs: 600_000 });
+      const broken = vi.spyOn(WaitQueue.prototype, method);
+      broken.mockImplementation(fault);
+      await elapseSeconds(8);
+      const count = faultLines();
+      expect([count, over.answer, other.answer]).toEqual([1, undefined, undefined]);
+      for (let no = 0; no < 20; no += 1) await world.lane.submit(world.make.getBudget('t'));
+      expect(faultLines()).toBe(count);
+      granted(await world.lane.submit(world.make.settle(hold, 70)));
+      expect(granted(await other.answering).reservation.figures.grantedMicros).toBe(20n);
+      await elapseSeconds(8);
+      expect(faultLines()).toBe(2);
+      broken.mockRestore();
+      await elapseSeconds(10);
+      expect(over.answer).toMatchObject({ kind: 'refusal', reason: 'QUEUE_TIMEOUT' });
+      expect([faultLines(), world.lane.quarantinedTrees]).toEqual([2, []]);
+    },
+  );
+
+  test('of one is its own: the others leave in time, it is tried again, and leaves when the tree is read anew', async () => {
+    await world.hold(100);
+    const bad = await world.wait(50, { waitMs: 5_000 });
+    const others = [await world.wait(50, { waitMs: 5_000 }), await world.wait(50, { waitMs: 6_000 })];
+    const [spoiled] = inMemory().queue?.waiting() ?? [];
+    if (spoiled === undefined) throw new Error('nobody waits');
+    const figures = Object.defineProperty({ ...spoiled.figures }, 'lapsedHeldMicros', { get: fault, enumerable: true });
+    inMemory().putReservation({ ...spoiled, figures });
+    inMemory().commit();
+    await elapseSeconds(7);
+    for (const { answer } of others) expect(answer).toMatchObject({ kind: 'refusal', reason: 'QUEUE_TIMEOUT' });
+    expect([faultLines(), bad.answer]).toEqual([1, undefined]);
+    await elapseSeconds(10);
+    expect([faultLines(), bad.answer, linesOf('read anew')]).toEqual([2, undefined, 0]);
+    await elapseSeconds(22);
+    expect([faultLines(), linesOf('read anew')]).toEqual([3, 1]);
+    expect(bad.answer).toMatchObject({ kind: 'refusal', reason: 'QUEUE_TIMEOUT' });
+  });
+});
+
 describe('memory of a tree that is what is wrong', () => {
   test('is read anew after the third fault of one that waits, which is granted then', async () => {
     const hold = await world.hold(100);

@@ -1,5 +1,5 @@
-// An edit for which everybody who waits has to be judged again: a batch judges so many of them and no more, what comes next waits for
-// those that are left, and in the end the same has happened as if it had been one batch.
+// An edit for which everybody who waits has to be judged again, or an instant at which everybody's time is over: a batch judges so many
+// of them and no more, what comes next waits for those that are left, and in the end the same has happened as if it had been one batch.
 import { expect, test } from 'vitest';
 import type { Command } from '../../../src/kernel/command.ts';
 import { decideTree, type Submitted, type TreeBatch } from '../../../src/lane/batch.ts';
@@ -27,9 +27,9 @@ function emptyTree(): CachedTree {
   });
 }
 
-function decideBatch(tree: CachedTree, items: readonly Submitted[]): TreeBatch {
+function decideBatch(tree: CachedTree, items: readonly Submitted[], nowMs = START_MS): TreeBatch {
   const batch = decideTree(tree, items, {
-    nowMs: START_MS,
+    nowMs,
     graceMs: 0,
     commit: commitTo,
     calendar: UTC_CALENDAR,
@@ -40,7 +40,7 @@ function decideBatch(tree: CachedTree, items: readonly Submitted[]): TreeBatch {
   expect(batch.queueFaults).toEqual([]);
   expect([batch.failed, batch.parked, batch.unsearched, batch.paused]).toEqual([[], [], [], []]);
   if (batch.entries.length > 0) {
-    const head = { seq: tree.state.position.seq, hash: GENESIS_HASH, atMs: START_MS };
+    const head = { seq: tree.state.position.seq, hash: GENESIS_HASH, atMs: nowMs };
     tree.seal(head);
     tree.committed(head, batch.entries);
   }
@@ -48,7 +48,7 @@ function decideBatch(tree: CachedTree, items: readonly Submitted[]): TreeBatch {
 }
 
 /** Decides commands until none has to wait for another batch, and returns the batches. */
-function decideAll(tree: CachedTree, commands: readonly Command[]): TreeBatch[] {
+function decideAll(tree: CachedTree, commands: readonly Command[], nowMs = START_MS): TreeBatch[] {
   const ignore = () => undefined;
   const flags = { sheddable: true, alone: false, attempts: 0, searchedFor: tree, sinceMs: 0 };
   let items: readonly Submitted[] = commands.map((command) => ({
@@ -61,7 +61,7 @@ function decideAll(tree: CachedTree, commands: readonly Command[]): TreeBatch[] 
   const batches: TreeBatch[] = [];
   while (items.length > 0) {
     expect(batches.length).toBeLessThan(100);
-    const batch = decideBatch(tree, items);
+    const batch = decideBatch(tree, items, nowMs);
     batches.push(batch);
     items = batch.deferred;
   }
@@ -74,7 +74,7 @@ function treeWithMany(): CachedTree {
   tree.noteAbsent({ paths: ['t', ...paths] as never, reservationIds: [], leases: false });
   const template = make.terms({ uncapped: true });
   decideAll(tree, [make.create('t', { limits: 1_000, template })]);
-  decideAll(tree, [make.reserve('t', 1_000)]);
+  decideAll(tree, [make.reserve('t', 1_000, { ttlMs: 600_000 })]);
   decideAll(
     tree,
     paths.map((path) => make.reserve(path, 10, { waitMs: 60_000, key: path })),
@@ -106,5 +106,39 @@ test('it goes on by itself where nothing comes after it', () => {
     decideBatch(tree, []);
   }
   expect(count).toBeGreaterThan(1);
+  expect(tree.state.queue).toBeUndefined();
+});
+
+const leavesIn = ({ entries }: TreeBatch): number =>
+  entries.reduce((sum, entry) => sum + (entry.type === 'LeftQueue' ? entry.leaves.length : 0), 0);
+
+test('what comes when the time of many is over waits until all have left, a few in each batch', () => {
+  const tree = treeWithMany();
+  const batches = decideAll(tree, [make.reserve('t', 1, { key: 'next' })], START_MS + 60_000);
+  expect(batches.map(leavesIn)).toEqual([256, 256, COUNT - 2 * 256]);
+  expect(batches.map(({ answered }) => answered.length)).toEqual([0, 0, 1]);
+  expect(tree.state.queue).toBeUndefined();
+});
+
+test('of those that charge many budgets each counts as several', () => {
+  const tree = emptyTree();
+  const leaves = 'abcdefghi'.split('').map((name) => ['t', ...Array.from({ length: 15 }, () => name)]);
+  const below = leaves.flatMap((leaf) => leaf.slice(1).map((_, at) => leaf.slice(0, at + 2).join('/')));
+  tree.noteAbsent({ paths: ['t', ...below] as never, reservationIds: [], leases: false });
+  decideAll(tree, [make.create('t', { limits: 1_000 })]);
+  decideAll(
+    tree,
+    below.map((path) => make.create(path, { uncapped: true })),
+  );
+  decideAll(tree, [make.reserve('t', 1_000, { ttlMs: 600_000 })]);
+  const [budget = '', ...also] = leaves.map((leaf) => leaf.join('/'));
+  const keys = Array.from({ length: 40 }, (_, at) => `k${at}`);
+  decideAll(
+    tree,
+    keys.map((key) => make.reserve(budget, 10, { waitMs: 60_000, also, key })),
+  );
+  // 144 levels are eighteen heads.
+  const batches = decideAll(tree, [make.reserve('t', 1, { key: 'next' })], START_MS + 60_000);
+  expect(batches.map(leavesIn)).toEqual([15, 15, 10]);
   expect(tree.state.queue).toBeUndefined();
 });
