@@ -1,6 +1,6 @@
 // The most that a model call can cost, before it is made: every candidate, tier, time of day and way to bill a token at its dearest.
 // It is an upper bound of what settlement will compute for usage within what the call declares, or there is no estimate.
-import { inUnit, SUM_PER_MICRO } from './cost.ts';
+import { hourWriteRate, inUnit, SUM_PER_MICRO, writeRate } from './cost.ts';
 import { larger } from './exact.ts';
 import { type ModelCall, type ModelName, modelCallProblems, type ServerTool } from './model-call.ts';
 import type { PriceBook } from './price-book.ts';
@@ -228,16 +228,15 @@ function raiseByRow(
 }
 
 /**
- * The most that a token of text input can cost. A write rate below the input rate is likely one for storage, which comes on top
- * of input. Caches that live for another time than five minutes cost twice the input or more where writes are billed.
+ * The most that a token of text input can cost. Caches that live for another time than five minutes cost twice the input or more where
+ * writes are billed.
  */
-function inputBound({ rates }: HashedPriceRow, cacheTtl: string | undefined): bigint {
-  let bound = larger(rates.input, rates.cacheRead ?? 0n);
-  const write = rates.cacheWrite5m;
-  if (write !== undefined) bound = larger(bound, write < rates.input ? rates.input + write : write);
-  const isBilled = write !== undefined || rates.cacheWrite1h !== undefined;
-  if (cacheTtl === undefined || cacheTtl === '5m' || !isBilled) return bound;
-  return larger(bound, larger(2n * rates.input, rates.cacheWrite1h ?? 0n));
+function inputBound(row: HashedPriceRow, cacheTtl: string | undefined): bigint {
+  const { rates } = row;
+  const bound = larger(larger(rates.input, rates.cacheRead ?? 0n), writeRate(row) ?? 0n);
+  const hour = hourWriteRate(row);
+  if (cacheTtl === undefined || cacheTtl === '5m' || hour === undefined) return bound;
+  return larger(bound, larger(2n * rates.input, hour));
 }
 
 function sumOf(dearest: Dearest, bounds: Bounds): bigint {
