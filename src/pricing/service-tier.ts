@@ -98,8 +98,8 @@ const SELLS_DEARER: ReadonlySet<string> = new Set([
   'openrouter',
 ]);
 
-/** Words that stand for more than the listed price wherever they are sold, as at Fireworks: docs.fireworks.ai, serverless. */
-const DEARER_WORDS: ReadonlySet<string> = new Set(['priority', 'fast', 'turbo']);
+/** What is in the words that stand for more than the listed price wherever they are sold, as at Fireworks: docs.fireworks.ai, serverless. */
+const DEARER_PARTS = ['priority', 'fast', 'turbo'] as const;
 
 /** Words that stand nowhere for more than the listed price. */
 const NEVER_DEARER: ReadonlySet<string> = new Set(['default', 'standard', 'on_demand', 'flex', 'batch']);
@@ -119,8 +119,11 @@ const ANYWHERE: { readonly percent: bigint; readonly provider?: string } = { per
 /** The multiplier of the listed rates themselves: multipliers are parts of it. */
 export const MULTIPLIER_WHOLE = 10_000n;
 
+/** A word for a tier or a place as the tables have it: interfaces differ in case, and a word is the same with blanks around it. */
+const plain = (word: string): string => word.trim().toLowerCase();
+
 function tierOf(provider: string, serviceTier: string | undefined): ServiceTier | undefined {
-  return serviceTier === undefined ? STANDARD : (TIERS.get(provider) ?? PLAIN_TIERS).get(serviceTier);
+  return serviceTier === undefined ? STANDARD : (TIERS.get(provider) ?? PLAIN_TIERS).get(plain(serviceTier));
 }
 
 /** The class of a provider's tier; undefined where it is not known. Absent is standard. */
@@ -130,8 +133,9 @@ export function tierClassOf(provider: string, serviceTier: string | undefined): 
 
 /** Whether a tier that has no known price at a provider may cost more than the listed one there. */
 export function mayBeDearer(provider: string, serviceTier: string): boolean {
-  if (NEVER_DEARER.has(serviceTier)) return false;
-  return SELLS_DEARER.has(provider) || DEARER_WORDS.has(serviceTier);
+  const word = plain(serviceTier);
+  if (NEVER_DEARER.has(word)) return false;
+  return SELLS_DEARER.has(provider) || DEARER_PARTS.some((part) => word.includes(part));
 }
 
 /** Whether a class is no dearer than another. */
@@ -149,7 +153,7 @@ export function multiplierOf(
   if (serviceTier === undefined && inferenceGeo === undefined) return MULTIPLIER_WHOLE;
   const tier = tierOf(provider, serviceTier);
   if (tier === undefined || (tier.models !== undefined && !tier.models.includes(model))) return undefined;
-  const geo = inferenceGeo === undefined ? ANYWHERE : GEO_PERCENTS.get(inferenceGeo);
+  const geo = inferenceGeo === undefined ? ANYWHERE : GEO_PERCENTS.get(plain(inferenceGeo));
   if (geo === undefined || (geo.provider !== undefined && geo.provider !== provider)) return undefined;
   const long = inputTokens > LONG_PROMPT_TOKENS ? tier.longPercent : undefined;
   return (long ?? tier.percent) * geo.percent;

@@ -289,6 +289,7 @@ describe('usage of a reservation', () => {
   it('knows places of inference at Anthropic only', () => {
     const at = (provider: string, geo: string) => multiplierOf({ provider, model: 'm' }, undefined, geo, 0n);
     expect(at('anthropic', 'us')).toBe(11_000n);
+    expect(at('anthropic', ' US')).toBe(11_000n);
     expect(at('aws', 'us')).toBeUndefined();
     expect(at('aws', 'not_available')).toBe(MULTIPLIER_WHOLE);
     expect(at('anthropic', 'moon')).toBeUndefined();

@@ -149,6 +149,7 @@ describe('an estimate', () => {
     ['flex', 12_500_000n],
     ['priority', 25_000_000n],
     ['auto', 25_000_000n],
+    ['Priority', 25_000_000n],
   ])('with the service tier %s', (serviceTier, expected) => {
     expect(maxMicros([{}], serviceTier === undefined ? {} : { serviceTier })).toBe(expected);
   });
@@ -374,6 +375,7 @@ describe('what a budget allows', () => {
     expect(passing('flex')).toEqual(['flex', 'standard', 'priority']);
     expect(passing()).toEqual(['standard', 'priority']);
     expect(passing('priority')).toEqual(['priority']);
+    expect(passing('PRIORITY ')).toEqual(['priority']);
     expect(passing('platinum')).toEqual([]);
     expect(refused({}, 'gpt-4o', 'platinum')).toBeUndefined();
   });
