@@ -188,7 +188,6 @@ function countProblem(bounds: Bounds): FieldProblem | undefined {
 function raise(dearest: Dearest, set: PriceSet, call: ModelCall, bounds: Bounds): UnpricedWhy | undefined {
   const { inputTokens } = bounds;
   const multiplier = multiplierBound(set, call.serviceTier, call.inferenceGeo, inputTokens);
-  if (multiplier === undefined) return 'service_tier';
   for (const tier of set.tiers) {
     if (!isReachable(tier.aboveInputTokens, inputTokens)) break;
     for (const row of tier.rows) {
@@ -204,9 +203,11 @@ function raiseByRow(
   row: HashedPriceRow,
   call: ModelCall,
   bounds: Bounds,
-  multiplier: bigint,
+  multiplier: bigint | undefined,
 ): UnpricedWhy | undefined {
+  // Nothing multiplied is nothing, whatever tier is asked for.
   if (row.mark !== 'priced') return undefined;
+  if (multiplier === undefined) return 'service_tier';
   const { rates, fees } = row;
   if (bounds.outputTokens > 0n && rates.output === undefined) return 'no_output_rate';
   if (bounds.audioTokens > 0n && rates.audioInput === undefined) return 'no_audio_rate';

@@ -51,6 +51,8 @@ export function priceUsage(
   if (usage.reportedCost !== undefined) {
     return costOf('reported', row, costAsReported(usage.reportedCost, unit.row));
   }
+  // Nothing multiplied is nothing, however it was served.
+  if (row.mark !== 'priced') return costOf('row', row, { micros: 0n });
   const untold = untoldSearch(row, pins, usage);
   if (untold !== undefined) return { problem: untold };
   const multiplier = multiplierFor(set, pins, usage, inputTokens);
@@ -69,10 +71,10 @@ function costOf(source: UsageCost['source'], { hash }: HashedPriceRow, result: C
 }
 
 // Searches that were reserved for are charged, or the report is refused: never that some ran and nobody says how many.
-function untoldSearch({ mark, fees }: HashedPriceRow, pins: PricePins, usage: Usage): UsageProblem | undefined {
+function untoldSearch({ fees }: HashedPriceRow, pins: PricePins, usage: Usage): UsageProblem | undefined {
   const { searches } = pins;
   const { untoldSearches } = usage;
-  if (searches === undefined || untoldSearches === undefined || mark !== 'priced') return undefined;
+  if (searches === undefined || untoldSearches === undefined) return undefined;
   const found = SEARCHES.find(
     ({ kind, count, fee }) => searches.includes(kind) && untoldSearches.includes(count) && (fees[fee] ?? 0n) > 0n,
   );

@@ -1,6 +1,7 @@
 // What a tier that a response names beside its usage does to the cost: what the provider of the row sells it for, and where that is not
 // known, nothing, unless it may be dearer. Each kind that reads one, by providers and by words.
 import { describe, expect, it } from 'vitest';
+import type { PriceRow } from '../../../src/pricing/price-row.ts';
 import { priceUsage } from '../../../src/pricing/price-usage.ts';
 import type { UsageKind } from '../../../src/pricing/usage/normalise-usage.ts';
 import { rawReport } from '../../../src/pricing/usage/usage-report.ts';
@@ -25,8 +26,15 @@ const WHOLE: Partial<Record<UsageKind, (tier: unknown) => object>> = {
 const KINDS = Object.keys(WHOLE) as readonly UsageKind[];
 
 /** Micro-dollars of 100,000 tokens at 2.50 for a million, or why there are none. */
-function costOf(kind: UsageKind, provider: string, tier: unknown, caller?: string, asked?: string): bigint | string {
-  const row = priceRow({ provider });
+function costOf(
+  kind: UsageKind,
+  provider: string,
+  tier: unknown,
+  caller?: string,
+  asked?: string,
+  changes: Partial<PriceRow> = {},
+): bigint | string {
+  const row = priceRow({ provider, ...changes });
   const context = caller === undefined ? {} : { serviceTier: caller };
   const { report, problem } = rawReport(kind, WHOLE[kind]?.(tier), undefined, context);
   if (report === undefined) return `${problem.code} ${problem.field}`;
@@ -112,6 +120,15 @@ describe.each(KINDS)('%s', (kind) => {
     ['deepseek', 'on_demand', 'platinum', REFUSED],
   ])('of %s, served as %s, said to be %s', (provider, word, caller, expected) => {
     expect(costOf(kind, provider, word, caller)).toBe(expected);
+  });
+
+  it.each(['free', 'seat'] as const)('of a row that is %s costs nothing, however it was served', (mark) => {
+    for (const provider of ['local', 'openai', 'anthropic']) {
+      for (const tier of ['priority', 'ultrafast', 7, undefined]) {
+        expect(costOf(kind, provider, tier, undefined, undefined, { mark, rates: { input: 0n } })).toBe(0n);
+        expect(costOf(kind, provider, tier, 'platinum', 'fast', { mark, rates: { input: 0n } })).toBe(0n);
+      }
+    }
   });
 
   it('is as was asked for where the word is not known, and no cheaper than the list', () => {
