@@ -75,6 +75,33 @@ describe('what a budget allows', () => {
     expect(refusedBy(book, rules, { candidates })).toBeUndefined();
   });
 
+  describe('of a name that stands for a model of another provider', () => {
+    const alias = { form: 'exact', origin: 'operator', addedBy: 'ops', addedMs: 1 } as const;
+    const across = priceBook({
+      rows: [priceRow(), priceRow({ provider: 'anthropic', model: 'claude' })],
+      aliases: [
+        { ...alias, provider: 'my-proxy', alias: 'chat', model: 'gpt-4o', targetProvider: 'openai' },
+        { ...alias, provider: 'anthropic', alias: 'x', model: 'gpt-4o', targetProvider: 'openai' },
+      ],
+    });
+
+    it.each<[provider: string, model: string, serviceTier: string, passing: readonly string[]]>([
+      ['my-proxy', 'chat', 'flex', ['flex', 'standard', 'priority']],
+      ['my-proxy', 'chat', 'default', ['standard', 'priority']],
+      ['my-proxy', 'chat', 'priority', ['priority']],
+      // Standard at Anthropic, twice the list at OpenAI.
+      ['anthropic', 'x', 'priority', ['priority']],
+      ['anthropic', 'claude', 'priority', ['standard', 'priority']],
+      ['my-proxy', 'nothing', 'flex', []],
+    ])('%s/%s asks for %s', (provider, model, serviceTier, passing) => {
+      const call = { candidates: [{ provider, model }], serviceTier };
+      const found = TIER_CLASSES.filter((maxTier) => refusedBy(across, { maxTier }, call) === undefined);
+      expect(found).toEqual(passing);
+      // Without a book nobody knows whose tier it is.
+      expect(refusedBy(undefined, { maxTier: 'standard' }, call)).toBe('unknown');
+    });
+  });
+
   it('finds a model whose id has a slash', () => {
     const rules = { allowedModels: ['openrouter/openai/gpt-4o'] };
     expect(refused(rules, 'openai/gpt-4o', undefined, 'openrouter')).toBeUndefined();
