@@ -12,16 +12,19 @@ export const TIER_CLASSES = ['flex', 'standard', 'priority'] as const;
  */
 export type TierClass = (typeof TIER_CLASSES)[number];
 
-/** One tier of a provider. */
-interface ServiceTier {
-  readonly tierClass: TierClass;
+/** What a tier costs. */
+interface TierPrice {
   /** Percent of the listed token rates. */
   readonly percent: bigint;
   /** Percent above LONG_PROMPT_TOKENS of input, where another. */
   readonly longPercent?: bigint;
-  /** The only models that have it at this price; absent: all. */
-  readonly models?: readonly string[];
 }
+
+/** One tier of a provider: at one price for all its models, or for those that have it each its own. */
+type ServiceTier = { readonly tierClass: TierClass } & (
+  | (TierPrice & { readonly byModel?: never })
+  | { readonly byModel: ReadonlyMap<string, TierPrice> }
+);
 
 const STANDARD: ServiceTier = { tierClass: 'standard', percent: 100n };
 const HALF: ServiceTier = { tierClass: 'flex', percent: 50n };
@@ -39,15 +42,24 @@ const OPENAI = {
   fast: { tierClass: 'priority', percent: 200n },
 } as const satisfies Readonly<Record<string, ServiceTier>>;
 
-// "priority" is capacity that is paid for ahead; a token in it costs no more than the list. Fast mode is listed for one model.
-// Sources: anthropic-sdk-typescript `service_tier`, `speed`; platform.claude.com, fast mode.
+// Fast mode has a price for each model, caches included. It began at six times the list, and twelve above 200,000 tokens of input; later
+// models have one price for all sizes, twice the list for these. Sources: platform.claude.com, fast mode; openrouter.ai,
+// anthropic/claude-opus-5-fast; BerriAI/litellm pull request 38378.
+const FAST: ReadonlyMap<string, TierPrice> = new Map<string, TierPrice>([
+  ['claude-opus-4-6', { percent: 600n, longPercent: 1_200n }],
+  ['claude-opus-4-8', { percent: 200n }],
+  ['claude-opus-5', { percent: 200n }],
+]);
+
+// "priority" is capacity that is paid for ahead; a token in it costs no more than the list. Source: anthropic-sdk-typescript
+// `service_tier`, `speed`.
 const ANTHROPIC = {
   auto: STANDARD,
   standard: STANDARD,
   standard_only: STANDARD,
   priority: STANDARD,
   batch: HALF,
-  fast: { tierClass: 'priority', percent: 600n, longPercent: 1_200n, models: ['claude-opus-4-6'] },
+  fast: { tierClass: 'priority', byModel: FAST },
 } as const satisfies Readonly<Record<string, ServiceTier>>;
 
 // Source: ai.google.dev/gemini-api/docs/pricing, as quoted by the catalogue.
@@ -104,7 +116,7 @@ const DEARER_PARTS = ['priority', 'fast', 'turbo'] as const;
 /** Words that stand nowhere for more than the listed price. */
 const NEVER_DEARER: ReadonlySet<string> = new Set(['default', 'standard', 'on_demand', 'flex', 'batch']);
 
-/** Input tokens above which Anthropic's fast mode costs more still. */
+/** Input tokens above which the first fast mode of Anthropic's costs more still. */
 const LONG_PROMPT_TOKENS = 200_000n;
 
 /** Percent of the rates of Anthropic's own API by place of inference; elsewhere regions have rows. Source: data residency. */
@@ -152,11 +164,12 @@ export function multiplierOf(
 ): bigint | undefined {
   if (serviceTier === undefined && inferenceGeo === undefined) return MULTIPLIER_WHOLE;
   const tier = tierOf(provider, serviceTier);
-  if (tier === undefined || (tier.models !== undefined && !tier.models.includes(model))) return undefined;
+  const price = tier?.byModel === undefined ? tier : tier.byModel.get(model);
+  if (price === undefined) return undefined;
   const geo = inferenceGeo === undefined ? ANYWHERE : GEO_PERCENTS.get(plain(inferenceGeo));
   if (geo === undefined || (geo.provider !== undefined && geo.provider !== provider)) return undefined;
-  const long = inputTokens > LONG_PROMPT_TOKENS ? tier.longPercent : undefined;
-  return (long ?? tier.percent) * geo.percent;
+  const long = inputTokens > LONG_PROMPT_TOKENS ? price.longPercent : undefined;
+  return (long ?? price.percent) * geo.percent;
 }
 
 /** The most that can multiply them when a call only asks for a tier: a provider may serve a cheaper one at the listed price. */

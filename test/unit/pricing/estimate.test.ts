@@ -174,6 +174,22 @@ describe('an estimate', () => {
     expect(cost({ inputTokens: 100_000, inferenceGeo: 'us', serviceTier: 'fast' })).toBe(3_300_000n);
   });
 
+  it.each<[model: string, inputTokens: number, expected: bigint | undefined]>([
+    ['claude-opus-4-8', 200_000, 2_000_000n],
+    ['claude-opus-4-8', 400_000, 4_000_000n],
+    ['claude-opus-5', 200_000, 2_000_000n],
+    ['claude-opus-5', 400_000, 4_000_000n],
+    // Listed without a price that is known here, or not sold at all.
+    ['claude-opus-5-5', 200_000, undefined],
+    ['claude-sonnet-5', 200_000, undefined],
+  ])('knows fast mode of %s for %i tokens', (model, inputTokens, expected) => {
+    const row = { provider: 'anthropic', model, rates: { input: 5_000_000n, output: 25_000_000n } };
+    const call = { candidates: [row], inputTokens, outputTokensMax: 0, serviceTier: 'fast' };
+    const { price, unknown } = estimate([row], call);
+    expect(price?.maxMicros).toBe(expected);
+    if (expected === undefined) expect(unknown).toMatchObject({ model, why: 'service_tier' });
+  });
+
   it('charges fees as often as they can fall due, untouched by the tier', () => {
     const rows = [{ fees: { request: 12_000n, webSearch: 10_000n, fileSearch: 2_500n } }];
     const serverTools = [
