@@ -62,12 +62,17 @@ const ANTHROPIC = {
   fast: { tierClass: 'priority', byModel: FAST },
 } as const satisfies Readonly<Record<string, ServiceTier>>;
 
-// Source: ai.google.dev/gemini-api/docs/pricing, as quoted by the catalogue.
+// Vertex says the same in other words; its provisioned throughput is capacity that is paid for ahead.
+// Sources: ai.google.dev/gemini-api/docs/pricing, as quoted by the catalogue; js-genai `TrafficType`.
 const GOOGLE = {
   standard: STANDARD,
+  on_demand: STANDARD,
+  provisioned_throughput: STANDARD,
   flex: HALF,
   batch: HALF,
+  on_demand_flex: HALF,
   priority: { tierClass: 'priority', percent: 180n },
+  on_demand_priority: { tierClass: 'priority', percent: 180n },
 } as const satisfies Readonly<Record<string, ServiceTier>>;
 
 // A token costs the listed rate in flex, and "performance" is capacity that is paid for ahead; "auto" is the best of them that one has.
@@ -110,11 +115,22 @@ const SELLS_DEARER: ReadonlySet<string> = new Set([
   'openrouter',
 ]);
 
-/** What is in the words that stand for more than the listed price wherever they are sold, as at Fireworks: docs.fireworks.ai, serverless. */
-const DEARER_PARTS = ['priority', 'fast', 'turbo'] as const;
+/**
+ * What is in the words that stand for more than the listed price wherever they are sold. Sources: docs.fireworks.ai, serverless; Bedrock
+ * API reference, PerformanceConfiguration ("optimized" latency).
+ */
+const DEARER_PARTS = ['priority', 'fast', 'turbo', 'optimized'] as const;
 
 /** Words that stand nowhere for more than the listed price. */
-const NEVER_DEARER: ReadonlySet<string> = new Set(['default', 'standard', 'on_demand', 'flex', 'batch']);
+const NEVER_DEARER: ReadonlySet<string> = new Set([
+  'default',
+  'standard',
+  'on_demand',
+  'on_demand_flex',
+  'provisioned_throughput',
+  'flex',
+  'batch',
+]);
 
 /** Input tokens above which the first fast mode of Anthropic's costs more still. */
 const LONG_PROMPT_TOKENS = 200_000n;
@@ -148,6 +164,19 @@ export function mayBeDearer(provider: string, serviceTier: string): boolean {
   const word = plain(serviceTier);
   if (NEVER_DEARER.has(word)) return false;
   return SELLS_DEARER.has(provider) || DEARER_PARTS.some((part) => word.includes(part));
+}
+
+/** The words for tiers above the listed price that have a price at a model, in the provider's words; none where none is known. */
+export function dearerTiersOf({
+  provider,
+  model,
+}: {
+  readonly provider: string;
+  readonly model: string;
+}): readonly string[] {
+  const words = [...(TIERS.get(provider) ?? PLAIN_TIERS).keys()];
+  const listed = multiplierOf({ provider, model }, undefined, undefined, 0n) ?? MULTIPLIER_WHOLE;
+  return words.filter((word) => (multiplierOf({ provider, model }, word, undefined, 0n) ?? 0n) > listed);
 }
 
 /** Whether a class is no dearer than another. */

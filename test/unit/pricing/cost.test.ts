@@ -275,7 +275,7 @@ describe('usage of a reservation', () => {
     [undefined, 'priority', 300_000n],
     [undefined, 'platinum', undefined],
   ])('asked for tier %s and served by %s', (asked, served, expected) => {
-    const usage = served === undefined ? input : { ...input, serviceTier: served };
+    const usage = served === undefined ? input : { ...input, serviceTiers: [served] };
     const result = price(asked === undefined ? {} : { serviceTier: asked }, 'gpt-4o-mini', usage);
     expect(result.cost?.micros).toBe(expected);
     if (expected === undefined) expect(result.problem).toMatchObject({ code: 'unknown_price', field: 'service_tier' });
