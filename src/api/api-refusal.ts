@@ -30,7 +30,7 @@ export function invalidFields(fields: readonly FieldProblem[]): ApiRefusal {
 }
 
 /** Refuses a usage report: `why` is the word for it, `field` the path to it in the request. Nothing was changed or remembered. */
-export function usageInvalid(why: string, field: string, text: string): ApiRefusal {
+export function usageInvalid(why: string, field: string, text: string): Refusal {
   const message = `${field} ${text}; if it can't be reported otherwise, settle with usage_unknown`;
   const fields = [{ field, description: text }];
   return { kind: 'refusal', reason: 'USAGE_INVALID', message, fields, unpriced: { why, field } };

@@ -5,6 +5,7 @@ import type { Enforcement, Priority } from './enforcement.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
 import type { CallToPrice, ModelRules, PriceRecord, UsageToPrice } from './price.ts';
 import type { RateInput } from './rate.ts';
+import type { Refusal } from './refusal.ts';
 import type { Alternative, CommandKey } from './request.ts';
 import type { Outcome } from './reservation.ts';
 import type { EditHistory } from './window-history.ts';
@@ -76,8 +77,11 @@ export interface Settle extends CommandBase {
   readonly id: ReservationId;
   /** Undefined: unknown, the whole hold is taken as an estimate; or the cost of `usage`. */
   readonly actualMicros: bigint | undefined;
-  /** What the provider reported, instead of a cost. */
-  readonly usage: UsageToPrice | undefined;
+  /**
+   * What the provider reported, instead of a cost. A refusal: why the report can't be taken apart, which is told unless the key is
+   * known, since what reports are taken for may change and a remembered answer may not.
+   */
+  readonly usage: UsageToPrice | Refusal | undefined;
   readonly keepOpen: boolean;
   /** With keepOpen: the most to hold from now on. */
   readonly retainMicros: bigint | undefined;

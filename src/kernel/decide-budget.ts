@@ -18,10 +18,8 @@ import type { FieldProblem, Refusal } from './refusal.ts';
 import { depthRefusal, fanOutRefusal } from './refuse-shape.ts';
 import { budgetNotFound, closedRefusal, invalidFields } from './refuse-state.ts';
 import type { TreeState } from './tree-state.ts';
+import { newUnitProblem, UNIT_DEFAULT } from './unit.ts';
 import type { EditHistory } from './window-history.ts';
-
-/** Unit of a tree whose root names none. */
-const UNIT_DEFAULT = 'USD';
 
 /** Decides a CreateBudget. */
 export function decideCreate(state: TreeState, command: CreateBudget, context: DecideContext): Decision {
@@ -40,10 +38,7 @@ export function decideCreate(state: TreeState, command: CreateBudget, context: D
   if (refusal !== undefined) return refuse(state, command, context, refusal, { budget: path, budgets: chain });
   const treeUnit = chain[0]?.def.unit;
   const isCapped = chain.some(({ def }) => def.limits.length > 0);
-  const problems = cappingProblems(isCapped, command, 'budget');
-  if (treeUnit !== undefined && command.unit !== undefined && command.unit !== treeUnit) {
-    problems.push({ field: 'budget.unit', description: `the unit of this tree is ${treeUnit}` });
-  }
+  const problems = [...cappingProblems(isCapped, command, 'budget'), ...unitProblems(treeUnit, command.unit)];
   const no = state.position.budgetCount + 1;
   problems.push(...shareProblems(parent?.def, undefined, { ...command, no }));
   if (problems.length > 0) return answerOnly(invalidTerms(problems, treeUnit));
@@ -56,6 +51,13 @@ export function decideCreate(state: TreeState, command: CreateBudget, context: D
   };
   const def = newDef(fresh, command, context.nowMs, context.calendar);
   return changed(state, command, context, 'BudgetCreated', def, { replaceLabels: true, openChildren: 1 });
+}
+
+// `stated`: undefined where the call names none. A tree that is there counts in what it counts in.
+function unitProblems(treeUnit: string | undefined, stated: string | undefined): FieldProblem[] {
+  if (stated === undefined || stated === treeUnit) return [];
+  const description = treeUnit === undefined ? newUnitProblem(stated) : `the unit of this tree is ${treeUnit}`;
+  return description === undefined ? [] : [{ field: 'budget.unit', description }];
 }
 
 // What is wrong with a floor is said in amounts.

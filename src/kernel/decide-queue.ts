@@ -26,6 +26,9 @@ const ENDED_PAGE = 100;
 /** How long one that could not be judged for a fault is left alone: often enough for a fault that passes, and nobody's time where it stays. */
 const FAULT_AGAIN_MS = 10_000;
 
+/** Until one is looked at again whose refusal is for the moment and does not say until when. */
+const UNREAD_LOOK_MS = 1_000;
+
 /** A fault of the program in judging one that waits; without an id: in the queue itself. */
 export interface QueueFault {
   readonly id: ReservationId | undefined;
@@ -98,9 +101,8 @@ function lookAt(
   const command = reserveOf(state.treeId, head);
   const judged = judgeReserve(state, command, context);
   if ('kind' in judged) return [refusedOut(state, head, judged, context)];
-  const { outcome, asked } = judged;
-  const unreadMs = outcome.kind === 'refusal' ? unreadForMs(outcome) : undefined;
-  if (outcome.kind === 'refusal' && unreadMs === undefined && !isWorthWaiting(outcome)) {
+  const { outcome, asked, unread } = judged;
+  if (outcome.kind === 'refusal' && unread === undefined && !isWorthWaiting(outcome)) {
     return [refusedOut(state, head, outcome, context)];
   }
   const fits = outcome.kind === 'grant';
@@ -111,10 +113,11 @@ function lookAt(
   const rank = rankOf(head.priority, head.createMs, nowMs, context.queue.ageMs);
   const rooms = limitRooms(judged.charge, nowMs);
   const short = fits ? NOTHING_SHORT : heldBackBy(judged, rooms, context);
-  const mayFit = fits || (unreadMs !== undefined && short.points.length === 0);
+  // Nobody loses the place for a price book that is about to be read.
+  const mayFit = fits || (unread !== undefined && short.points.length === 0);
   const held = mayFit ? { ...short, points: allPoints(asked, rooms) } : short;
   invariant(mayFit || held.points.length > 0, `${head.id} waits for nothing`);
-  const lookMs = nowMs + (unreadMs ?? Number.POSITIVE_INFINITY);
+  const lookMs = unread === undefined ? Number.POSITIVE_INFINITY : nowMs + (unread.retryAfterMs ?? UNREAD_LOOK_MS);
   const wakeMs = Math.min(held.wakeMs, lookMs, goneMs(rooms, command, context), nextRiseMs(head, nowMs, context.queue));
   queue.place(line, { points: held.points, rank, wakeMs, claims: fits && isAttached });
   return NONE;
@@ -122,20 +125,15 @@ function lookAt(
 
 const NOTHING_SHORT: Contended = { points: [], wakeMs: Number.POSITIVE_INFINITY };
 
-// How long until it may be known whether budgets let it through: nobody loses the place for a price book that is about to be read.
-function unreadForMs({ reason, retryAfterMs }: Refusal): number | undefined {
-  return reason === 'STORE_UNAVAILABLE' ? retryAfterMs : undefined;
-}
-
 // An alternative may fit before what was asked for first does.
 function heldBackBy(judged: Judged, rooms: readonly LimitRoom[], context: DecideContext): Contended {
   const { asked, behind, charge, priced } = judged;
-  const ask = askOf(admissionOf(standingOf(judged), priced), context);
+  const ask = askOf(admissionOf(askedStanding(judged), priced), context);
   const { points, ...first } = contendedBy(asked, rooms, behind, ask);
   let { wakeMs } = first;
   for (const alternative of priced.alternatives) {
     const cheaper = alternativeOf(priced, alternative, charge.named, context);
-    if (cheaper === undefined) continue;
+    if (cheaper === undefined || cheaper.kind === 'refusal') continue;
     const { minMicros } = cheaper;
     wakeMs = Math.min(wakeMs, contendedBy(asked, rooms, behind, { ...ask, minMicros }).wakeMs);
   }
@@ -143,7 +141,7 @@ function heldBackBy(judged: Judged, rooms: readonly LimitRoom[], context: Decide
 }
 
 // What is asked of the limits does not depend on what they admit.
-function standingOf({ asked, charge, behind }: Judged) {
+function askedStanding({ asked, charge, behind }: Judged) {
   return { ...asked, charge, behind, admittedMicros: undefined, counterRoom: 0n };
 }
 
@@ -211,7 +209,8 @@ function timeoutRefusal(
 ): Refusal {
   let standing = unjudgedRefusal(waiting, 'it could not be judged');
   try {
-    standing = standingRefusal(state, waiting, context);
+    const { refusal, unread } = standingOf(state, waiting, context);
+    standing = unread === undefined ? refusal : unjudgedRefusal(waiting, unread.message);
   } catch (error) {
     if (failed === undefined) throw error;
     failed({ id: waiting.id, error });
@@ -224,10 +223,19 @@ function timeoutRefusal(
 
 /** What one that waits would be refused for now. */
 export function standingRefusal(state: TreeState, waiting: Waiting, context: DecideContext): Refusal {
+  return standingOf(state, waiting, context).refusal;
+}
+
+function standingOf(
+  state: TreeState,
+  waiting: Waiting,
+  context: DecideContext,
+): { readonly refusal: Refusal; readonly unread: Refusal | undefined } {
   const judged = judgeReserve(state, reserveOf(state.treeId, waiting), context);
-  const outcome = 'kind' in judged ? judged : judged.outcome;
-  if (outcome.kind === 'refusal') return outcome;
-  return unjudgedRefusal(waiting, 'it would fit but for its turn, which has not come');
+  if ('kind' in judged) return { refusal: judged, unread: undefined };
+  const { outcome, unread } = judged;
+  if (outcome.kind === 'refusal') return { refusal: outcome, unread };
+  return { refusal: unjudgedRefusal(waiting, 'it would fit but for its turn, which has not come'), unread };
 }
 
 // By what it was short of when it came.

@@ -22,7 +22,7 @@ import { invariant } from './invariant.ts';
 import { atLeastZero, minMicros as least } from './money.ts';
 import type { PriceRecord } from './price.ts';
 import type { Refusal } from './refusal.ts';
-import { alternativeOf, modelRefusal, type PricedReserve, pricedReserve } from './refuse-price.ts';
+import { alternativeOf, isForTheMoment, modelRefusal, type PricedReserve, pricedReserve } from './refuse-price.ts';
 import { type RateRoom, rateMoves, rateRooms } from './refuse-rate.ts';
 import { type Admission, admissionRefusal, reserveShapeRefusal } from './refuse-reserve.ts';
 import { largestMicros, leaseMs } from './refuse-shape.ts';
@@ -40,6 +40,8 @@ export interface Judged {
   /** With the amount that its call comes to. */
   readonly priced: PricedReserve;
   readonly outcome: Grant | Refusal;
+  /** Why the outcome, a refusal, may be another one a moment later though nothing changes in the tree; see isForTheMoment. */
+  readonly unread: Refusal | undefined;
   /** What it asks that others may wait for. */
   readonly asked: Asked;
   readonly behind: Behind;
@@ -56,25 +58,31 @@ export function judgeReserve(state: TreeState, command: Reserve, context: Decide
   const priced = pricedReserve(command, charge.named, context);
   const asked = askedOf(charge, command, context);
   const behind = behindOf(state, asked, command, context);
+  const judged = { charge, priced, asked, behind };
   const outcome = admit(asked, behind, priced, context);
-  if (outcome.kind === 'refusal' && degrades(charge, outcome)) {
-    for (const alternative of command.alternatives) {
-      const cheaper = alternativeOf(priced, alternative, charge.named, context);
-      const other = cheaper && admit(asked, behind, cheaper, context);
-      if (other?.kind !== 'grant') continue;
-      return { charge, priced, asked, behind, outcome: { ...other, alternative: alternative.label } };
+  if (outcome.kind === 'grant') return { ...judged, outcome, unread: undefined };
+  if (isForTheMoment(outcome)) return { ...judged, outcome, unread: outcome };
+  if (!degrades(charge, outcome)) return { ...judged, outcome, unread: undefined };
+  for (const alternative of command.alternatives) {
+    const cheaper = alternativeOf(priced, alternative, charge.named, context);
+    if (cheaper === undefined) continue;
+    const other = cheaper.kind === 'refusal' ? cheaper : admit(asked, behind, cheaper, context);
+    if (other.kind === 'grant') {
+      return { ...judged, outcome: { ...other, alternative: alternative.label }, unread: undefined };
     }
+    // It may be the first that fits: those after it are not for this request yet.
+    if (isForTheMoment(other)) return { ...judged, outcome, unread: other };
   }
-  return { charge, priced, asked, behind, outcome };
+  return { ...judged, outcome, unread: undefined };
 }
 
 /** Decides a Reserve: granted, refused, or put into the queue where it says that it waits. */
 export function decideReserve(state: TreeState, command: Reserve, context: DecideContext): Decision {
   const judged = judgeReserve(state, command, context);
   if ('kind' in judged) return answerOnly(judged);
-  const { charge, priced, outcome } = judged;
+  const { charge, priced, outcome, unread } = judged;
   if (outcome.kind === 'grant') return granted(state, command, context, charge, outcome);
-  const refusal = waits(command, outcome) ? queueFullRefusal(state, charge, command, context) : outcome;
+  const refusal = waits(command, outcome) ? queueFullRefusal(state, charge, command, context) : (unread ?? outcome);
   if (refusal === undefined) return enqueued(state, priced, context, charge, outcome);
   return refuse(state, command, context, refusal, {
     budget: command.budget,
@@ -132,6 +140,8 @@ function admit(asked: AskedCharge, behind: Behind, command: PricedReserve, conte
   const standing = { ...asked, admittedMicros, counterRoom, behind };
   const refusal = suspendedRefusal(budgets) ?? closedRefusal(budgets) ?? judge(standing, command, context);
   if (refusal !== undefined) return refusal;
+  const shadow = hasShadow(budgets) ? shadowOf(standing, command, context) : undefined;
+  if (shadow !== undefined && 'kind' in shadow) return shadow;
   return {
     kind: 'grant',
     maxMicros: command.maxMicros,
@@ -140,7 +150,7 @@ function admit(asked: AskedCharge, behind: Behind, command: PricedReserve, conte
     grantedMicros: least(grantable(command.maxMicros, admittedMicros, counterRoom), largestMicros(judging)),
     binding,
     rates: asked.allRates,
-    shadow: hasShadow(budgets) ? shadowOf(standing, command, context) : undefined,
+    shadow,
     alternative: '',
   };
 }
@@ -194,8 +204,9 @@ export function admissionOf(
   };
 }
 
-// The same judgement with every budget enforcing.
-function shadowOf(standing: Standing, command: Reserve, context: DecideContext): Shadow | undefined {
+// The same judgement with every budget enforcing; a refusal where it is not known for the moment. Where the price book can't be read at
+// all nobody is kept waiting by a budget that only watches: enforcement's word is then what all else says.
+function shadowOf(standing: Standing, command: Reserve, context: DecideContext): Shadow | Refusal | undefined {
   const { charge } = standing;
   const judging = asEnforced(charge.budgets);
   const enforced = { ...charge, budgets: judging };
@@ -203,7 +214,11 @@ function shadowOf(standing: Standing, command: Reserve, context: DecideContext):
   const rates = rateRooms(judging, use, context.nowMs);
   const binding = tightest(enforced, context.nowMs);
   const admittedMicros = admittedBehind(enforced, binding, standing.behind, command, context);
-  const refusal = judge({ ...standing, charge: enforced, judging, rates, admittedMicros }, command, context);
+  const strict = { ...standing, charge: enforced, judging, rates, admittedMicros };
+  const word = judge(strict, command, context);
+  if (word !== undefined && isForTheMoment(word)) return word;
+  const isUnknown = word?.reason === 'PRICE_UNKNOWN';
+  const refusal = isUnknown ? admissionRefusal(admissionOf(strict, command), context) : word;
   if (refusal === undefined) return undefined;
   const mode = charge.budgets.find(({ def }) => def.path === refusal.budget)?.def.enforcement.mode ?? 'enforce';
   return { mode, reason: refusal.reason, budget: refusal.budget ?? '' };

@@ -19,7 +19,7 @@ import {
 import { invariant } from './invariant.ts';
 import { atLeastZero, minMicros as least } from './money.ts';
 import { publicReservationId } from './names.ts';
-import type { PricedUsage, Unpriced } from './price.ts';
+import type { PricedUsage, Unpriced, UsageToPrice } from './price.ts';
 import { labelsAfter } from './records-after.ts';
 import type { Refusal } from './refusal.ts';
 import { type Ask, overflowRefusal, recoveryMs, refusalOf } from './refuse-money.ts';
@@ -37,12 +37,14 @@ interface Settlement extends Omit<Movement, 'active'> {
 
 /** Decides a Settle of a live hold, or a late one after the lapse. */
 export function decideSettle(state: TreeState, asked: Settle, context: DecideContext): Decision {
+  const { usage } = asked;
+  if (usage?.kind === 'refusal') return answerOnly(usage);
   const reservation = state.reservation(asked.id);
   if (reservation === undefined) return answerOnly(reservationNotFound(state, asked.id));
   const late = reservation.figures.state === 'EXPIRED';
   const ended = late ? undefined : endedRefusal(state, reservation);
   const request = { budget: reservation.budget, id: asked.id, holder: reservation.holder };
-  const cost = ended === undefined ? costOf(state, reservation, asked, context) : undefined;
+  const cost = ended === undefined ? costOf(state, reservation, usage, context) : undefined;
   if (cost?.kind === 'refusal') return refuse(state, asked, context, cost, request);
   const command = cost === undefined ? asked : { ...asked, actualMicros: cost.micros };
   const implausible = command.confirmed
@@ -89,7 +91,7 @@ export function decideSettle(state: TreeState, asked: Settle, context: DecideCon
 function costOf(
   state: TreeState,
   { id, budget, price }: Reservation,
-  { usage }: Settle,
+  usage: UsageToPrice | undefined,
   { pricing, nowMs }: DecideContext,
 ): { readonly kind: 'cost'; readonly micros: bigint; readonly priced: PricedUsage } | Refusal | undefined {
   if (usage === undefined) return undefined;

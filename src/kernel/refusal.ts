@@ -103,6 +103,11 @@ export interface Refusal {
   readonly unit?: string;
   readonly availableMicros?: bigint;
   readonly requestedMicros?: bigint;
+  /**
+   * EXCEEDS_LIMIT of a limit: the most that one reservation there can ever be granted as the limits are, 0 or more. Undefined in
+   * journals of before it was told.
+   */
+  readonly largestMicros?: bigint;
   /** Public id of the reservation that the reason is about. */
   readonly reservationId?: string;
   /** Present exactly where waiting can help: how long to wait before a retry makes sense. */

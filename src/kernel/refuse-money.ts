@@ -42,14 +42,18 @@ export function failingRooms(rooms: readonly LimitRoom[], ask: Ask): LimitRoom[]
   return rooms.filter((room) => availableTo(room, ask) < ask.minMicros);
 }
 
-/** EXCEEDS_LIMIT where the least asked for is above a whole amount; undefined where it is not. */
+/**
+ * EXCEEDS_LIMIT where the least asked for is above a whole amount; undefined where it is not. It tells the largest amount that is
+ * not: one that is above no whole amount does not fail here, so the least of those that do is the least of all.
+ */
 export function neverFitsRefusal(failing: readonly LimitRoom[], ask: Ask): Refusal | undefined {
   const whole = (room: LimitRoom): bigint => wholeMicros(room, ask.priority);
   const never = failing.filter((room) => whole(room) < ask.minMicros);
   if (never.length === 0) return undefined;
   const named = leastBy(never, whole);
-  const what = never.some(({ uses }) => uses !== undefined) ? 'may ever be used of it' : 'the whole amount';
-  return refusalOf('EXCEEDS_LIMIT', `it can never fit: more than ${what}`, named, failing, ask);
+  const largestMicros = atLeastZero(named === undefined ? 0n : whole(named));
+  const why = `it can never fit: at most ${largestMicros} can ever be granted`;
+  return { ...refusalOf('EXCEEDS_LIMIT', why, named, failing, ask), largestMicros };
 }
 
 // One hold through two children with floors uses both: then more may be left than their floors leave of the whole amount.

@@ -26,16 +26,29 @@ export function pricedReserve(command: Reserve, { def }: BudgetState, context: D
   return { ...command, maxMicros, minMicros: maxMicros, price: record };
 }
 
-/** The Reserve that asks for an alternative instead; undefined where that has no price, or would be dearer. */
+/**
+ * Whether a refusal is only for want of a price book that is about to be read: a moment later the same request may be told anything,
+ * so that it is no word of anybody's rules.
+ */
+export function isForTheMoment({ reason }: Refusal): boolean {
+  return reason === 'STORE_UNAVAILABLE';
+}
+
+/**
+ * The Reserve that asks for an alternative instead; undefined where that has no price, or would be dearer, and the refusal where that
+ * is not known for the moment.
+ */
 export function alternativeOf(
   command: PricedReserve,
   { maxMicros, call }: Alternative,
   named: BudgetState,
   context: DecideContext,
-): PricedReserve | undefined {
+): PricedReserve | Refusal | undefined {
   if (call === undefined) return { ...command, maxMicros, minMicros: maxMicros, price: undefined };
   const cheaper = pricedReserve({ ...command, call, price: undefined }, named, context);
-  return cheaper.unpriced !== undefined || cheaper.maxMicros > command.maxMicros ? undefined : cheaper;
+  const { unpriced } = cheaper;
+  if (unpriced !== undefined) return isForTheMoment(unpriced) ? unpriced : undefined;
+  return cheaper.maxMicros > command.maxMicros ? undefined : cheaper;
 }
 
 /** An Extend with what its call can cost beside what the reservation has pinned; a refusal where that has no price. */

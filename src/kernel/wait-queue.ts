@@ -18,29 +18,27 @@ import { editForWaits } from './edit-for-waits.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import { invariant } from './invariant.ts';
 import { type BudgetPath, parentOf, type ReservationId } from './names.ts';
-
-import { goesBefore, lineKey, pathsOf, WaitLine } from './wait-line.ts';
+import { WaitClaims } from './wait-claims.ts';
+import { lineKey, pathsOf, WaitLine } from './wait-line.ts';
 import type { Share, Waiting } from './wait-order.ts';
 import {
   isSame,
   type Place,
   type PlacedLine,
   type Placement,
-  type PointName,
   type PointView,
   type PointWorld,
-  SHARE_STEP_MS,
-  WaitPoint,
+  type WaitPoint,
 } from './wait-point.ts';
+import { WaitPoints } from './wait-points.ts';
 import { Waiters } from './waiters.ts';
 
 /** See the head of this file. */
 export class WaitQueue {
-  readonly #world: PointWorld;
   readonly #lines = new Map<string, PlacedLine>();
   /** Lines that ask each path or one below it. */
   readonly #linesAt = new Map<BudgetPath, Set<PlacedLine>>();
-  readonly #points = new Map<BudgetPath, WaitPoint[]>();
+  readonly #points: WaitPoints;
   readonly #waiters = new Waiters();
   readonly #wakes = new IndexedHeap<PlacedLine>((a, b) => a.wakeMs < b.wakeMs);
   /** Lines whose head has to be judged, whatever its places. */
@@ -48,34 +46,22 @@ export class WaitQueue {
   /** Of which the first has to be judged, unless it claims. */
   readonly #stirred = new Map<PointView, WaitPoint>();
   /** Lines whose head fits and takes its turn once nobody has to be judged before it. */
-  readonly #claiming = new Set<PlacedLine>();
-  /** Those of them that are first wherever they wait, the most urgent first, then who came first. */
-  readonly #turns = new IndexedHeap<PlacedLine>(goesBefore);
-  /** Points where shares have changed. */
-  readonly #shifted = new Set<WaitPoint>();
-  /** Points where time alone may change the order. */
-  readonly #fading = new Set<WaitPoint>();
+  readonly #claims = new WaitClaims();
   /** Those that have a line of their own for a fault in judging them. */
   readonly #aside = new Set<ReservationId>();
   /** Nobody is looked at before. */
   #restUntilMs = 0;
-  /** Of time by which shares were reckoned last at all points. */
-  #step = -1;
 
   constructor(tree: Pick<PointWorld, 'shareOf' | 'viewsAt'>) {
-    this.#world = {
+    this.#points = new WaitPoints({
       ...tree,
       stir: (view, point) => this.#stirred.set(view, point),
       emptied: (view) => this.#stirred.delete(view),
       firstChanged: (before, after) => {
-        if (before !== undefined) this.#setTurn(before);
-        if (after !== undefined) this.#setTurn(after);
+        if (before !== undefined) this.#claims.placesChanged(before);
+        if (after !== undefined) this.#claims.placesChanged(after);
       },
-      fadingChanged: (point) => {
-        if (point.isFading) this.#fading.add(point);
-        else this.#fading.delete(point);
-      },
-    };
+    });
   }
 
   get count(): number {
@@ -89,7 +75,7 @@ export class WaitQueue {
 
   /** What a child of a budget has had at `nowMs`. */
   shareOf(budget: BudgetPath, child: string, nowMs: number): Share {
-    return this.#world.shareOf(budget, child, stepAt(nowMs) * SHARE_STEP_MS);
+    return this.#points.shareOf(budget, child, nowMs);
   }
 
   byId(id: ReservationId): Waiting | undefined {
@@ -112,16 +98,18 @@ export class WaitQueue {
   /** Whether somebody has to be looked at though nothing else happens at `nowMs`. */
   isDue(nowMs: number): boolean {
     if (nowMs < this.#restUntilMs) return this.hasEnded(nowMs);
-    if (this.#unjudged.size > 0 || this.#stirred.size > 0 || this.#shifted.size > 0) return true;
-    if (this.#claiming.size > 0) return true;
-    // A clock that is behind the last look has nothing new to say.
-    return this.dueMs <= nowMs || stepAt(nowMs) > this.#step;
+    if (this.#unjudged.size > 0 || this.#stirred.size > 0 || this.#points.haveShifted) return true;
+    if (!this.#claims.isEmpty) return true;
+    return this.dueMs <= nowMs || this.#points.isPassed(nowMs);
   }
 
   /** When somebody has to be looked at next though nothing happens. */
   get dueMs(): number {
-    const shiftMs = this.#fading.size > 0 ? (this.#step + 1) * SHARE_STEP_MS : Number.POSITIVE_INFINITY;
-    const dueMs = Math.min(this.#waiters.firstEndMs, shiftMs, this.#wakes.top?.wakeMs ?? Number.POSITIVE_INFINITY);
+    const dueMs = Math.min(
+      this.#waiters.firstEndMs,
+      this.#points.fadeMs,
+      this.#wakes.top?.wakeMs ?? Number.POSITIVE_INFINITY,
+    );
     const isResting = this.#restUntilMs > 0 && this.#unjudged.size > 0;
     return Math.min(this.#waiters.firstEndMs, isResting ? this.#restUntilMs : Math.max(dueMs, this.#restUntilMs));
   }
@@ -166,53 +154,36 @@ export class WaitQueue {
   /** Takes note that counters of a budget moved; `frees`: less of it is used than before. */
   budgetMoved({ path }: BudgetDef, frees: boolean): void {
     if (frees) this.stirBudget(path);
-    this.#childMoved(path);
+    this.#points.childMoved(path);
   }
 
   /** Takes note of an edit. */
   budgetEdited(before: BudgetDef, after: BudgetDef): void {
     if (before === after) return;
     const { path } = after;
-    if (before.weight !== after.weight) this.#childMoved(path);
+    if (before.weight !== after.weight) this.#points.childMoved(path);
     const edit = editForWaits(before, after);
     if (edit === 'none') return;
-    this.#weighAnew(path, before.childTemplate?.weight !== after.childTemplate?.weight);
+    if (before.childTemplate?.weight !== after.childTemplate?.weight) this.#points.weighAnew(path);
     const parent = parentOf(path);
     this.stirBudget(path);
     if (parent !== undefined) this.stirBudget(parent);
     // Shares are of its amounts.
-    if (after.childShares.some(({ sharePercent }) => sharePercent !== undefined))
-      for (const each of this.#points.keys()) if (parentOf(each) === path) this.stirBudget(each);
+    if (after.childShares.some(({ sharePercent }) => sharePercent !== undefined)) this.#points.stirChildren(path);
     if (edit === 'rules') this.stirBelow(path);
   }
 
   /** Takes note of a budget that has come to be: it may be another one than a grant would have made. */
   budgetMade({ path }: BudgetDef): void {
     if (this.countAt(path) === 0) return;
-    this.#childMoved(path);
-    this.#weighAnew(path, true);
+    this.#points.childMoved(path);
+    this.#points.weighAnew(path);
     this.stirBelow(path);
-  }
-
-  // What it has had, or its weight, is another than it was.
-  #childMoved(path: BudgetPath): void {
-    const parent = parentOf(path);
-    if (parent === undefined) return;
-    for (const point of this.pointsAt(parent)) if (point.childMoved(path)) this.#shifted.add(point);
-  }
-
-  // Those of its children that do not exist weigh otherwise.
-  #weighAnew(path: BudgetPath, isAnew: boolean): void {
-    if (!isAnew) return;
-    for (const point of this.pointsAt(path)) {
-      point.forgetShares();
-      this.#shifted.add(point);
-    }
   }
 
   /** Has the first head of each view of each point of a budget judged again. */
   stirBudget(budget: BudgetPath): void {
-    for (const point of this.pointsAt(budget)) point.stir();
+    this.#points.stir(budget);
   }
 
   /** Has the heads of all lines that ask a budget or one below it judged again: its rules have changed. */
@@ -229,7 +200,7 @@ export class WaitQueue {
 
   /** Has all heads judged again: what was known of them may not hold any more. */
   stirAll(): void {
-    for (const path of this.#points.keys()) this.#weighAnew(path, true);
+    this.#points.weighAllAnew();
     for (const line of this.#lines.values()) this.#unjudged.add(line);
   }
 
@@ -260,52 +231,29 @@ export class WaitQueue {
 
   /** A head that comes first where something may have come back, and has not been judged since; undefined where there is none. */
   nextStirred(nowMs: number): PlacedLine | undefined {
-    this.#bringForward(nowMs);
+    this.#points.bringForward(nowMs);
     for (const [view, point] of this.#stirred) {
       point.refresh();
       point.bringForward(nowMs);
       const line = view.firstLine;
       // One that claims has been judged. A view that was told apart otherwise is no more.
-      if (line !== undefined && this.#stirred.has(view) && !this.#claiming.has(line)) return line;
+      if (line !== undefined && this.#stirred.has(view) && !this.#claims.has(line)) return line;
       this.#stirred.delete(view);
     }
     return undefined;
   }
 
-  #bringForward(nowMs: number): void {
-    if (stepAt(nowMs) !== this.#step) {
-      this.#step = stepAt(nowMs);
-      for (const points of this.#points.values()) for (const point of points) this.#shifted.add(point);
-    }
-    for (const point of this.#shifted) point.bringForward(nowMs);
-    this.#shifted.clear();
-  }
-
   /** Whether nobody but the head of a line has to be judged: the usual case, in which it need not claim anything first. */
   isLeft(line: PlacedLine, nowMs: number): boolean {
-    if (this.#claiming.size > 0 || this.#shifted.size > 0 || stepAt(nowMs) !== this.#step) return false;
+    if (!this.#claims.isEmpty || !this.#points.isOf(nowMs)) return false;
     for (const each of this.#unjudged) if (each !== line) return false;
     for (const { firstLine } of this.#stirred.keys()) if (firstLine !== undefined && firstLine !== line) return false;
     return true;
   }
 
-  /**
-   * A head that claims, to be asked once no other one has to be judged: one that is first wherever it does before others, and of those
-   * the most urgent, then the first that came, since others may wait for its turn alone.
-   */
+  /** A head that claims, to be asked once no other one has to be judged; see WaitClaims.next. */
   get nextClaim(): PlacedLine | undefined {
-    return this.#turns.top ?? this.#claiming.values().next().value;
-  }
-
-  #setTurn(line: PlacedLine): void {
-    const isReady = this.#claiming.has(line) && line.places.every(({ point }) => point.firstLine === line);
-    if (!isReady) this.#turns.remove(line);
-    else if (!this.#turns.has(line)) this.#turns.add(line);
-  }
-
-  #stopClaiming(line: PlacedLine): void {
-    this.#claiming.delete(line);
-    this.#turns.remove(line);
+    return this.#claims.next;
   }
 
   /**
@@ -314,7 +262,7 @@ export class WaitQueue {
    */
   place(line: PlacedLine, { points, rank, wakeMs, claims }: Placement): void {
     this.#unjudged.delete(line);
-    this.#stopClaiming(line);
+    this.#claims.delete(line);
     for (const { point } of line.places) point.refresh();
     const kept = line.places.filter(
       ({ point, child }) => child.rank === rank && points.some((each) => isSame(each, point)),
@@ -322,13 +270,10 @@ export class WaitQueue {
     for (const place of line.places.filter((each) => !kept.includes(each))) this.#leave(line, place);
     for (const name of points) {
       if (kept.some(({ point }) => isSame(name, point))) continue;
-      this.#point(name).add(line, rank);
+      this.#points.of(name).add(line, rank);
     }
     for (const { child } of line.places) if (child.view.firstLine === line) this.#stirred.delete(child.view);
-    if (claims) {
-      this.#claiming.add(line);
-      this.#setTurn(line);
-    }
+    if (claims) this.#claims.add(line);
     line.wakeMs = wakeMs;
     if (this.#wakes.has(line)) this.#wakes.moved(line);
     else this.#wakes.add(line);
@@ -362,14 +307,12 @@ export class WaitQueue {
 
   /** Points of a budget at which somebody waits. */
   pointsAt(budget: BudgetPath): readonly WaitPoint[] {
-    const points = this.#points.get(budget) ?? NO_POINTS;
-    for (const point of points) point.refresh();
-    return points;
+    return this.#points.at(budget);
   }
 
   // Its places go, and with them what was known of those behind it.
   #unplace(line: PlacedLine): void {
-    this.#stopClaiming(line);
+    this.#claims.delete(line);
     for (const { point } of line.places) point.refresh();
     for (const place of [...line.places]) this.#leave(line, place);
     this.#wakes.remove(line);
@@ -380,26 +323,8 @@ export class WaitQueue {
     const { point, child } = place;
     point.remove(line, child);
     line.places.splice(line.places.indexOf(place), 1);
-    if (!point.isEmpty) return;
-    this.#shifted.delete(point);
-    const left = this.pointsAt(point.budget).filter((each) => each !== point);
-    if (left.length === 0) this.#points.delete(point.budget);
-    else this.#points.set(point.budget, left);
-  }
-
-  #point(name: PointName): WaitPoint {
-    const own = this.pointsAt(name.budget);
-    const known = own.find((each) => isSame(each, name));
-    if (known !== undefined) return known;
-    const point = new WaitPoint(name, this.#world);
-    this.#points.set(name.budget, [...own, point]);
-    return point;
+    this.#points.left(point);
   }
 }
 
-const NO_POINTS: readonly WaitPoint[] = [];
 const NO_LINES: readonly PlacedLine[] = [];
-
-function stepAt(nowMs: number): number {
-  return Math.floor(nowMs / SHARE_STEP_MS);
-}

@@ -7,34 +7,20 @@ import { apply } from '../kernel/apply.ts';
 import type { Command } from '../kernel/command.ts';
 import { decide } from '../kernel/decide.ts';
 import { decideGrace, type LeaderGap } from '../kernel/decide-grace.ts';
-import { decideQueue, type HeadsLeft, type QueueFault } from '../kernel/decide-queue.ts';
+import type { QueueFault } from '../kernel/decide-queue.ts';
 import type { DecideContext, Decision } from '../kernel/decision.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { ReservationId } from '../kernel/names.ts';
 import { isRepeatKnown } from '../kernel/replay.ts';
-import type { CommandKey } from '../kernel/request.ts';
-import type { Waiting } from '../kernel/wait-order.ts';
-import { entryWeight } from '../kernel/weight.ts';
+import { applyAll, CorruptTreeError, type DraftEntries, draftEntries, isFull } from './batch-draft.ts';
 import { type CachedTree, DUE_COUNT_MAX } from './cached-tree.ts';
 import { type Edit, isEdit, NO_PAST, type Past, type PastNeed, type PastRead, pastOf, withPast } from './edit-past.ts';
 import { expireCommand } from './expire-command.ts';
-import { leaveQueueCommand } from './leave-queue-command.ts';
+import { isCorrupt } from './is-corrupt.ts';
 import type { Missing } from './missing.ts';
 import { callerGone, contention } from './refusals.ts';
-
-/**
- * What a tree's entries of one batch may weigh before the rest of its commands wait for the next. As many usual ones as a batch
- * takes at the most, so that those never wait; of reservations that charge thousands of accounts, 10 ms each, it takes four: other
- * trees wait for as long as it lasts.
- */
-const WEIGHT_MAX = 256;
-
-/** How many of those who wait are judged for a tree in one batch: some 10 ms, where an edit of what thousands wait for takes seconds. */
-const HEADS_MAX = 256;
-
-/** How long nobody is offered anything in a tree after a fault in its queue. */
-const QUEUE_AGAIN_MS = 10_000;
+import { letGo, mayServe, offer, type ServeContext } from './serve-waiting.ts';
 
 /** A command in the lane's hands. */
 export interface Submitted {
@@ -89,40 +75,24 @@ export interface TreeBatch {
   readonly paused: readonly Pause[];
 }
 
-/** Thrown where a tree's own records make every decision impossible: it has to be quarantined. */
-export class CorruptTreeError extends Error {
-  override readonly name = 'CorruptTreeError';
-}
-
 /** What a batch is decided with. `gap`: the time without a leader before this process led, where it is known. */
-export interface BatchContext extends DecideContext {
+export interface BatchContext extends ServeContext {
   readonly gap?: LeaderGap | undefined;
-  /** Since when whoever waits could come back; undefined: since now. */
-  readonly openSinceMs?: number | undefined;
-  /** Commands of the tree that were let in and are in no batch. Default: none. */
-  readonly pending?: (() => Iterable<Submitted>) | undefined;
-  /** Whether the place of one for whom nobody waits is kept nonetheless. Default: nobody's. */
-  readonly isKept?: ((id: ReservationId) => boolean) | undefined;
-  /** Told of grants whose callers may go before they have them. Default: nobody. */
-  readonly untaken?: NotesUntaken | undefined;
 }
 
-/** As UntakenGrants has it, of one tree. */
-export interface NotesUntaken {
-  add(id: ReservationId, signal?: AbortSignal): void;
-  addRepeat(id: ReservationId, signal: AbortSignal | undefined): void;
-}
-
-/** Decides `items` in order. Throws CorruptTreeError where the tree's records are at odds with what is decided on them. */
+/**
+ * Decides `items` in order. Throws CorruptTreeError where the tree's records are at odds with what is decided on them, and
+ * QueueFaultError where what was decided of those who wait could not be applied; whatever it throws, the tree may have stopped halfway.
+ */
 export function decideTree(tree: CachedTree, items: readonly Submitted[], context: BatchContext): TreeBatch {
   const batch = newDraft(tree);
   const missing = tree.missingForDue(dueThroughMs(tree, context));
   if (missing !== undefined) return { ...batch, parked: items.map((item) => ({ item, missing })) };
-  if (graceDue(tree, context, batch.entries) || expireDue(tree, context, batch.entries)) {
+  if (graceDue(batch, context) || expireDue(batch, context)) {
     return { ...batch, deferred: items };
   }
   let own = context;
-  if (tree.state.queue !== undefined) {
+  if (mayServe(batch, context)) {
     letGo(batch, items, context);
     offer(batch, context);
   }
@@ -138,7 +108,7 @@ export function decideTree(tree: CachedTree, items: readonly Submitted[], contex
       waitForPast(batch, items.slice(at), item, past);
       break;
     } else decideOne(batch, item, past, own);
-    if (tree.state.queue !== undefined) {
+    if (mayServe(batch, context)) {
       // Whoever came to wait in this batch is known to it alone.
       if (own === context && batch.waiting.length > 0) own = withEntered(context, batch);
       offer(batch, own);
@@ -147,101 +117,15 @@ export function decideTree(tree: CachedTree, items: readonly Submitted[], contex
   return batch;
 }
 
-// What is left to do goes before whatever comes next: nothing slips in between.
-function isFull(batch: Draft): boolean {
-  return weighs(batch) > WEIGHT_MAX || batch.heads.left <= 0;
-}
-
-function weighs(batch: Draft): number {
-  for (; batch.weighedCount < batch.entries.length; batch.weighedCount += 1)
-    batch.weight += entryWeight(batch.entries[batch.weighedCount] as Entry);
-  return batch.weight;
-}
-
 function withEntered(context: BatchContext, { waiting }: Draft): BatchContext {
   const { isAttached } = context.queue;
   const isEntered = (id: ReservationId): boolean => isAttached(id) || waiting.some((each) => each.id === id);
   return { ...context, queue: { ...context.queue, isAttached: isEntered } };
 }
 
-// Those who wait come next where anything of what they wait for may have come back. What is left of it when the batch is full is done
-// in the next one.
-function offer(batch: Draft, context: BatchContext): void {
-  const { tree } = batch;
-  while (!isFull(batch)) {
-    const entries = nextOffer(batch, context);
-    if (entries.length === 0) return;
-    applyAll(tree, entries, batch.entries);
-    for (const entry of entries) if (entry.type === 'Granted') context.untaken?.add(entry.reservation.id);
-  }
-}
-
-// Settle and Release are no part of it, and go on whatever is wrong with it. Whoever comes meanwhile is behind nobody.
-function nextOffer({ tree, heads, queueFaults }: Draft, context: BatchContext): readonly Entry[] {
-  try {
-    return decideQueue(tree.state, context, heads);
-  } catch (error) {
-    queueFaults.push({ id: undefined, error });
-    tree.state.renewQueue(context.nowMs + QUEUE_AGAIN_MS);
-    return [];
-  }
-}
-
-/** For how long those who waited before this process led, or before the store was gone, may come back to their places. */
-const ATTACH_MS = 10_000;
-
-/** When those are looked for again who had come back and were not decided yet: they may be sent away before they are. */
-const SWEEP_AGAIN_MS = 1_000;
-
-// Nobody has come back for them.
-function letGo(batch: Draft, items: readonly Submitted[], context: BatchContext): void {
-  const { tree } = batch;
-  const { nowMs, queue, openSinceMs = nowMs, isKept } = context;
-  tree.attachByMs ??= openSinceMs + ATTACH_MS;
-  if (tree.isSwept || nowMs < tree.attachByMs) return;
-  const isAwaited = ({ id }: Waiting): boolean => queue.isAttached(id) || isKept?.(id) === true;
-  const late = [...(tree.state.queue?.waiting() ?? [])].filter((waiting) => !isAwaited(waiting));
-  const back = new Set(late.length === 0 ? [] : [...items, ...(context.pending?.() ?? [])].flatMap(requestOf));
-  let backCount = 0;
-  for (const { id, queued } of late) {
-    if (back.has(requestName(queued.key))) {
-      backCount += 1;
-      continue;
-    }
-    if (weighs(batch) > WEIGHT_MAX) return;
-    const { entries } = decide(tree.state, leaveQueueCommand(tree.treeId, id), context);
-    applyAll(tree, entries, batch.entries);
-  }
-  if (backCount === 0) tree.isSwept = true;
-  else tree.attachByMs = nowMs + SWEEP_AGAIN_MS;
-}
-
-// What somebody asks for who is there.
-function requestOf({ command: { key }, signal }: Submitted): string[] {
-  return key === undefined || signal?.aborted === true ? [] : [requestName(key)];
-}
-
-function requestName({ digest, fingerprint }: CommandKey): string {
-  return `${digest} ${fingerprint}`;
-}
-
 function newDraft(tree: CachedTree): Draft {
-  const queueFaults: QueueFault[] = [];
-  return {
-    tree,
-    entries: [],
-    answered: [],
-    waiting: [],
-    failed: [],
-    queueFaults,
-    parked: [],
-    unsearched: [],
-    deferred: [],
-    paused: [],
-    weight: 0,
-    weighedCount: 0,
-    heads: { left: HEADS_MAX, failed: (fault) => queueFaults.push(fault) },
-  };
+  const lists = { answered: [], waiting: [], failed: [], parked: [], unsearched: [], deferred: [], paused: [] };
+  return { ...draftEntries(tree), ...lists };
 }
 
 function pastFor({ tree, entries }: Draft, { past }: Submitted, command: Edit, context: BatchContext) {
@@ -254,13 +138,8 @@ function waitForPast(batch: Draft, items: readonly Submitted[], item: Submitted,
   else batch.paused.push({ ...past, item, items });
 }
 
-type Draft = {
+type Draft = DraftEntries & {
   readonly [Key in keyof TreeBatch]: TreeBatch[Key] extends readonly (infer T)[] ? T[] : TreeBatch[Key];
-} & {
-  /** What the entries weigh that were weighed. */
-  weight: number;
-  weighedCount: number;
-  readonly heads: HeadsLeft;
 };
 
 // The hot path: a closure or an array for each command is felt here.
@@ -287,8 +166,8 @@ function decideOne(batch: Draft, item: Submitted, past: Past, context: BatchCont
     return;
   }
   const before = defsBefore(tree.state, decision.entries);
-  applyAll(tree, decision.entries, batch.entries);
-  applyAll(tree, decideAlerts(tree.state, decision.entries, before, context), batch.entries);
+  applyAll(batch, decision.entries);
+  applyAll(batch, decideAlerts(tree.state, decision.entries, before, context));
   const { answer } = decision;
   if (answer.kind !== 'queued') {
     if (answer.kind === 'reservation' && item.command.kind === 'Reserve') noteUntaken(item, answer, context);
@@ -310,36 +189,25 @@ function noteUntaken(
   else if (signal !== undefined && !dryRun) untaken?.add(reservation.id, signal);
 }
 
-// Decided on the tree's records: where they are at odds with it, nothing that they say can be believed.
-function applyAll(tree: CachedTree, decided: readonly Entry[], entries: Entry[]): void {
-  try {
-    for (const entry of decided) {
-      apply(tree.state, entry);
-      entries.push(entry);
-    }
-  } catch (error) {
-    throw new CorruptTreeError(`what tree ${tree.treeId} holds does not add up`, { cause: error });
-  }
-}
-
 function dueThroughMs(tree: CachedTree, { gap, nowMs, graceMs }: BatchContext): number {
   return gap === undefined || tree.graced ? nowMs : Math.max(nowMs, gap.toMs + graceMs);
 }
 
 // Before anything is taken for lapsed: leases that ran out while there was no leader get one grace. Returns whether any were
 // moved: what is due after that is another set than the one whose records were looked for, and there may be more to move.
-function graceDue(tree: CachedTree, context: BatchContext, entries: Entry[]): boolean {
+function graceDue(batch: Draft, context: BatchContext): boolean {
+  const { tree } = batch;
   if (context.gap === undefined || tree.graced) return false;
   const { entries: graced } = decideGrace(tree.state, context.gap, context, DUE_COUNT_MAX);
   // Looked for again until an append has made it final.
   if (graced.length === 0 && !tree.state.isTentative) tree.graced = true;
-  applyAll(tree, graced, entries);
+  applyAll(batch, graced);
   return graced.length > 0;
 }
 
 // Every decision treats a lapsed hold as lapsed: what is due is recorded first, in the same commit. Returns whether more is
 // due than one batch takes.
-function expireDue(tree: CachedTree, context: DecideContext, entries: Entry[]): boolean {
+function expireDue({ tree, entries }: Draft, context: DecideContext): boolean {
   try {
     const command = expireCommand(tree.treeId);
     const { answer, entries: lapses } = decide(tree.state, command, context);
@@ -353,6 +221,7 @@ function expireDue(tree: CachedTree, context: DecideContext, entries: Entry[]): 
     invariant(answer.kind === 'expired', 'an Expire is answered as one');
     return answer.more;
   } catch (error) {
+    if (!isCorrupt(error)) throw error;
     throw new CorruptTreeError(`lapses of tree ${tree.treeId} can't be recorded`, { cause: error });
   }
 }

@@ -62,6 +62,8 @@ export class CachedTree {
   attachByMs: number | undefined;
   /** Whether those who did not come back by then were let go. */
   isSwept = false;
+  /** Nothing is done for those who wait before, for a fault in it; see QueueDoubts. */
+  queueRestUntilMs = 0;
   /** Whether those who wait for something in it were compared with it. */
   isReviewed = false;
   #index = new TailIndex();

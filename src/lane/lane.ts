@@ -7,8 +7,9 @@ import type { Command } from '../kernel/command.ts';
 import type { TreeId } from '../kernel/names.ts';
 import type { Refusal } from '../kernel/refusal.ts';
 import { Appender } from './appender.ts';
-import { CorruptTreeError, decideTree, type Submitted, type TreeBatch } from './batch.ts';
+import { decideTree, type Submitted, type TreeBatch } from './batch.ts';
 import { batchContext } from './batch-context.ts';
+import { CorruptTreeError } from './batch-draft.ts';
 import { FairQueue } from './fair-queue.ts';
 import { groupByTree } from './group-by-tree.ts';
 import { isSheddable } from './is-sheddable.ts';
@@ -20,11 +21,13 @@ import { mergeMissing, needsOf } from './missing.ts';
 import { Outcomes } from './outcomes.ts';
 import { Pipeline } from './pipeline.ts';
 import { Quarantines } from './quarantines.ts';
+import { QueueFaultError } from './queue-doubts.ts';
 import * as refusals from './refusals.ts';
 import { refuseAll } from './refuse-all.ts';
 import { type Failure, rejectAll } from './reject-all.ts';
 import { shedFor } from './shed-for.ts';
 import { Taker } from './taker.ts';
+import { tellQueueFaults, tellQueueUnapplied } from './tell-queue-faults.ts';
 import { TreeCache } from './tree-cache.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
@@ -321,6 +324,7 @@ export class Lane {
       try {
         if (!tree.isReviewed) this.#room.review(tree);
         const batch = decideTree(tree, own, context);
+        tellQueueFaults(this.#deps.log, this.#observer, this.cache.doubts, batch);
         this.#setAside(batch);
         for (const { item, id } of batch.waiting) this.#room.enter(item, id);
         for (const { item, error } of batch.failed) failures.push({ treeId, items: [item], error });
@@ -328,14 +332,28 @@ export class Lane {
         this.cache.loadLeasesAhead(treeId, context.nowMs);
       } catch (error) {
         if (error instanceof CorruptTreeError) this.#taker.refuseCorrupt(treeId, own, error);
-        else {
-          this.cache.drop(treeId);
-          failures.push({ treeId, items: own, error });
-        }
+        else failures.push(...this.#undecided(treeId, own, error, context.nowMs));
       }
     }
     rejectAll(this.#deps.log, failures);
     return batches;
+  }
+
+  // What is in memory of the tree may have stopped halfway. What is nobody's command fails none, and one command alone fails with its
+  // fault; several are decided one by one.
+  #undecided(treeId: TreeId, items: readonly Submitted[], error: unknown, nowMs: number): Failure[] {
+    const { log } = this.#deps;
+    this.cache.drop(treeId);
+    if (error instanceof QueueFaultError) {
+      this.cache.doubts.rest(treeId, nowMs);
+      tellQueueUnapplied(log, this.#observer, treeId, error);
+    } else if (items.length === 1) return [{ treeId, items, error }];
+    else {
+      log('error', 'a batch failed', { treeId, commands: items.length, error });
+      for (const item of items) item.alone = true;
+    }
+    this.#putBack(treeId, items);
+    return [];
   }
 
   #pendingOf(treeId: TreeId): readonly Submitted[] {

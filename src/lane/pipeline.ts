@@ -16,7 +16,6 @@ import type { Submitted, TreeBatch } from './batch.ts';
 import type { LaneDeps } from './lane-deps.ts';
 import type { BatchOutcome, LaneObserver } from './lane-observer.ts';
 import { itemsOf, type Outcomes, takeBack } from './outcomes.ts';
-import { tellQueueFaults } from './tell-queue-faults.ts';
 import type { WaitingRoom } from './waiting-room.ts';
 
 /** What the pipeline works with. */
@@ -94,10 +93,9 @@ export class Pipeline {
   }
 
   #decide(items: readonly Submitted[]): Flight | undefined {
-    const { deps, observer, decide, outcomes } = this.#parts;
+    const { deps, decide, outcomes } = this.#parts;
     const takenMs = deps.monotonicMs();
     const decided = decide(items);
-    for (const batch of decided) tellQueueFaults(deps.log, observer, batch);
     const live = decided.filter(
       ({ answered, waiting, entries, deferred }) =>
         answered.length > 0 || waiting.length > 0 || entries.length > 0 || deferred.length > 0,

@@ -10,6 +10,7 @@ import { CachedTree } from './cached-tree.ts';
 import type { PastNeed } from './edit-past.ts';
 import { Line, longestOf } from './line.ts';
 import { type Missing, needsOf } from './missing.ts';
+import { QueueDoubts } from './queue-doubts.ts';
 
 /** Live reservations that the first load of a tree brings at the most, those that lapse next: enough for one that is looked at
  * once, at a tenth of what a full page costs. */
@@ -102,6 +103,7 @@ export class TreeCache {
   readonly #arrived: TreeId[] = [];
   /** Trees that have more in memory than they should keep. */
   readonly #overfull = new Set<CachedTree>();
+  readonly doubts = new QueueDoubts();
   #parkedCount = 0;
 
   constructor(deps: TreeCacheDeps) {
@@ -116,7 +118,8 @@ export class TreeCache {
 
   /** Whether something can only be done between batches: records have come to be taken in, or there are too many. */
   get wantsPause(): boolean {
-    if (this.#arrived.length > 0 || this.#overfull.size > 0 || this.#bounds.isPassed) return true;
+    if (this.#arrived.length > 0 || this.#overfull.size > 0 || this.#bounds.isPassed || this.doubts.hasDoubted)
+      return true;
     return this.#trees.size > TREE_COUNT_MAX || this.#absent.size > ABSENT_TREE_COUNT_MAX;
   }
 
@@ -163,6 +166,7 @@ export class TreeCache {
     this.#trees.clear();
     this.#absent.clear();
     this.#bounds.clear();
+    this.doubts.clear();
     for (const load of this.#loads.values()) load.stale = true;
   }
 
@@ -267,8 +271,9 @@ export class TreeCache {
     return { ready, failed, quarantined };
   }
 
-  /** Forgets what has not been used for longest, down to the bounds. Only between batches. */
+  /** Forgets what is to be read anew, and what has not been used for longest, down to the bounds. Only between batches. */
   trim(): void {
+    for (const tree of this.doubts.takeDoubted()) if (this.peek(tree.treeId) === tree) this.drop(tree.treeId);
     for (const tree of this.#overfull) this.#letGo(tree);
     this.#overfull.clear();
     this.#bounds.trim(this.#trees.values());
@@ -303,6 +308,7 @@ export class TreeCache {
     }
     if (!withTail) return;
     const tree = new CachedTree(treeId, loaded, asked);
+    this.doubts.loaded(tree);
     this.#absent.set(treeId, tree);
     if (tree.head.seq > 0) this.committed(tree);
   }

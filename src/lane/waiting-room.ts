@@ -312,13 +312,14 @@ export class WaitingRoom {
     this.untaken.sift(tree, (id) => this.isKept(tree.treeId, id));
   }
 
-  #note({ treeId, state, attachByMs, isSwept }: CachedTree): void {
+  #note({ treeId, state, attachByMs, isSwept, queueRestUntilMs }: CachedTree): void {
     const { queue } = state;
     const nowMs = this.#deps.clock.nowMs();
     let dueMs = this.#leavingDueMs(treeId);
     if (queue !== undefined) {
       const sweepMs = isSwept ? Number.POSITIVE_INFINITY : (attachByMs ?? nowMs);
       dueMs = queue.isDue(nowMs) ? nowMs : Math.min(dueMs, state.queueDueMs, sweepMs);
+      dueMs = Math.max(dueMs, queueRestUntilMs);
     }
     this.#dues.delete(treeId);
     if (dueMs < Number.POSITIVE_INFINITY) this.#lookAt(treeId, dueMs);

@@ -12,6 +12,7 @@ export function refusalText(refusal: Refusal): string {
   if (refusal.unit !== undefined) text += `,"unit":${quote(refusal.unit)}`;
   if (refusal.availableMicros !== undefined) text += `,"available":${amountText(refusal.availableMicros)}`;
   if (refusal.requestedMicros !== undefined) text += `,"requested":${amountText(refusal.requestedMicros)}`;
+  if (refusal.largestMicros !== undefined) text += `,"largest":${amountText(refusal.largestMicros)}`;
   if (refusal.reservationId !== undefined) text += `,"reservationId":${quote(refusal.reservationId)}`;
   if (refusal.retryAfterMs !== undefined) text += `,"retryAfterMs":${integerText(refusal.retryAfterMs)}`;
   if (refusal.failing !== undefined) {
@@ -50,6 +51,7 @@ export function refusalOf(value: unknown): Refusal {
     ...(raw['unit'] !== undefined && { unit: stringOf(raw['unit']) }),
     ...(raw['available'] !== undefined && { availableMicros: amountOf(raw['available']) }),
     ...(raw['requested'] !== undefined && { requestedMicros: amountOf(raw['requested']) }),
+    ...(raw['largest'] !== undefined && { largestMicros: amountOf(raw['largest']) }),
     ...(raw['reservationId'] !== undefined && { reservationId: stringOf(raw['reservationId']) }),
     ...(raw['retryAfterMs'] !== undefined && { retryAfterMs: integerOf(raw['retryAfterMs']) }),
     ...(raw['failing'] !== undefined && { failing: arrayOf(raw['failing']).map(failingOf) }),

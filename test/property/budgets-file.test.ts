@@ -27,6 +27,11 @@ it('reads what it writes, and plans nothing for it', () => {
       const problems = new FileProblems();
       const read = readBudgetsFile(content, problems);
       const units = unitsOfTrees(read, () => treeUnit, problems);
+      // Without a service no less: it may be that of a tree that is there.
+      unitsOfTrees(read, undefined, problems);
+      const part = readBudgetsFile(writeBudgetsFile(budgets.slice(1)), problems);
+      unitsOfTrees(part, () => treeUnit, problems);
+      unitsOfTrees(part, undefined, problems);
       expect(problems.sorted()).toEqual([]);
       for (const { path, message, terms } of read) {
         const shown = budgets.find(({ budget }) => budget === path) as Budget;

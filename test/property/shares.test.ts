@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Answer, ReservationAnswer } from '../../src/kernel/answer.ts';
 import type { Mode, Priority } from '../../src/kernel/enforcement.ts';
+import type { Refusal } from '../../src/kernel/refusal.ts';
 import { rollingRule, type WindowRule } from '../../src/kernel/window.ts';
 import type { LimitsOption } from '../support/commands.ts';
 import { budgetOf, KernelDriver } from '../support/kernel-driver.ts';
@@ -228,6 +229,8 @@ class Pair {
     const reason = never ? 'EXCEEDS_LIMIT' : exhausted ? 'BUDGET_EXHAUSTED' : 'CAPACITY_HELD';
     seen[never ? 'never' : exhausted ? 'exhausted' : 'held'] += 1;
     expect(answer).toMatchObject({ kind: 'refusal', reason });
+    const largest = Math.max(0, Math.min(...claims.map(({ whole, unspent }) => Math.max(whole, unspent))));
+    expect((answer as Refusal).largestMicros).toBe(never ? BigInt(largest) : undefined);
     return undefined;
   }
 

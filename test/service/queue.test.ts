@@ -148,7 +148,12 @@ describe('a Reserve that waits', () => {
       ['holder of normal', ReservationState.QUEUED, 1],
     ]);
     expect(listed[1]).toMatchObject({ actingFor: 'user of normal', requestedMicros: 50n, heldMicros: 0n });
-    expect(listed[1]?.waiting).toMatchObject({ reason: 'CAPACITY_HELD', budget: tree, limit: 'lifetime' });
+    expect(listed[1]?.waiting).toMatchObject({
+      reason: 'CAPACITY_HELD',
+      budget: tree,
+      limit: 'lifetime',
+      minMicros: 50n,
+    });
     await release(holder);
     const [first, second] = await Promise.all([urgent.ended, normal.ended]);
     const ids = listed.map(({ reservationId }) => reservationId);
@@ -238,7 +243,7 @@ describe('a Reserve that waits', () => {
     const find = (budget: string, state: ReservationState) => rpc.call(method.listReservations, { budget, state });
     const { reservations } = await find(`${tree}/run-1`, ReservationState.QUEUED);
     expect(reservations).toMatchObject([
-      { budget: `${tree}/run-1`, waiting: { reason: 'CAPACITY_HELD', budget: tree } },
+      { budget: `${tree}/run-1`, waiting: { reason: 'CAPACITY_HELD', budget: tree, minMicros: 50n } },
     ]);
     expect(reservations[0]?.waiting?.aheadCount).toBeUndefined();
     await release(holder);

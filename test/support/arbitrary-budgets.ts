@@ -17,8 +17,10 @@ const freeText = fc.oneof(
   fc.constantFrom('yes', 'null', '007', '1e3', '- a', 'a: b', '# a', '*a', '"', "it's", ' x ', '5', 'true'),
 );
 const labels = fc.dictionary(fc.stringMatching(/^[A-Za-z0-9._/-]{1,20}$/), freeText, { maxKeys: 3 });
-/** Units of trees, those among them that amounts have a meaning of their own for. */
-export const unit = fc.constantFrom('USD', 'credits', 'u', 'micros', 'e', 'INR');
+/** Units that trees are made with, those among them that amounts have a meaning of their own for. */
+export const newUnit = fc.constantFrom('USD', 'credits', 'u', 'micros', 'e', 'INR');
+/** Units of trees that are there: those too that no tree is made with any more. */
+export const unit = fc.oneof(newUnit, fc.constantFrom('usd', 'Usd'));
 
 /** One budget; `parent` counts those before it. */
 export interface Drawn {

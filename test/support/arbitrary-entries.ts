@@ -295,6 +295,7 @@ const refusal: fc.Arbitrary<Refusal> = fc.record(
     unit: text,
     availableMicros: micros,
     requestedMicros: micros,
+    largestMicros: micros,
     reservationId: text,
     retryAfterMs: fc.nat(),
     failing: fc.array(fc.record({ budget: text, limit: text, amountMicros: micros, availableMicros: micros })),

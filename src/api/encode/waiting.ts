@@ -10,6 +10,7 @@ export interface WaitingFields {
   readonly budget: string;
   readonly limit: string;
   readonly aheadCount: number | undefined;
+  readonly minMicros: bigint;
 }
 
 /** Undefined for one that does not wait. */
@@ -18,11 +19,11 @@ export function waitingOf(
   standing: QueueStanding | undefined,
 ): WaitingFields | undefined {
   if (queued === undefined || figures.state !== 'QUEUED') return undefined;
-  const { untilMs } = queued;
+  const { untilMs, minMicros } = queued;
   if (standing === undefined) {
     const { reason, blockedBy: budget, limit } = queued;
-    return { queueMs, untilMs, reason, budget, limit, aheadCount: undefined };
+    return { queueMs, untilMs, reason, budget, limit, aheadCount: undefined, minMicros };
   }
   const { reason, budget = '', limit = '' } = standing.refusal;
-  return { queueMs, untilMs, reason, budget, limit, aheadCount: standing.aheadCount };
+  return { queueMs, untilMs, reason, budget, limit, aheadCount: standing.aheadCount, minMicros };
 }

@@ -18,6 +18,9 @@ export interface CallStatus {
   readonly details: readonly StatusDetail[];
 }
 
+/** Where every gRPC library looks for a google.rpc.Status. */
+export const STATUS_DETAILS_HEADER = 'grpc-status-details-bin';
+
 /** The same as a google.rpc.Status. */
 export function statusMessage(status: CallStatus): Status {
   return {

@@ -74,6 +74,7 @@ function metadataOf(refusal: ApiRefusal): Record<string, string> {
   put('amount', named?.amountMicros);
   put('available', refusal.availableMicros);
   put('requested', refusal.requestedMicros);
+  put('largest', refusal.largestMicros);
   put('reservation_id', refusal.reservationId);
   if (refusal.leaderAddress !== '') put('leader_address', refusal.leaderAddress);
   put('rate_kind', refusal.rate?.kind);

@@ -13,9 +13,9 @@ import { SESSION_PATH } from '../services/served-methods.ts';
 import type { ServingSessions } from '../serving-sessions.ts';
 import type { Session, SessionSink } from '../session/session.ts';
 import { cutStream, streamOf } from './cut-stream.ts';
+import { type GrpcCallDeps, headersOf } from './grpc-call.ts';
 import { arrivalOf } from './guard-streams.ts';
 import { serviceError } from './service-error.ts';
-import { type GrpcCallDeps, headersOf } from './unary-call.ts';
 
 type SessionStream = ServerDuplexStream<Buffer, Buffer>;
 

@@ -1,13 +1,16 @@
-// The native gRPC server, on grpc-js: the fast way in, with health and reflection always on.
+// The native gRPC server: the fast way in. Streams, health and reflection, which are always on, are served by grpc-js, unary calls on
+// the HTTP/2 streams below it.
 import { createServer } from 'node:net';
 import { Server, ServerCredentials, type ServerOptions, type ServiceDefinition } from '@grpc/grpc-js';
+import { AnswerWatch } from '../answer-watch.ts';
 import type { ApiLog } from '../api-log.ts';
 import type { ApiObserver } from '../api-observer.ts';
+import { Arrivals } from '../arrivals.ts';
 import type { Authenticate } from '../auth/authenticator.ts';
 import { ConnectionBound } from '../connection-bound.ts';
 import { PortInUseError, type RunningServer } from '../running-server.ts';
 import type { Services } from '../services/create-services.ts';
-import { SESSION_METHOD, type ServedService, servedServices } from '../services/served-methods.ts';
+import { methodPath, SESSION_METHOD, type ServedService, servedServices } from '../services/served-methods.ts';
 import { ServingSessions } from '../serving-sessions.ts';
 import { ServingStreams } from '../serving-streams.ts';
 import { ServingWaits } from '../serving-waits.ts';
@@ -19,13 +22,14 @@ import {
   MESSAGE_BYTES_MAX,
   STREAMS_PER_CONNECTION_MAX,
 } from '../transport-limits.ts';
-import { guardStreams } from './guard-streams.ts';
+import type { GrpcCallDeps } from './grpc-call.ts';
+import { guardStreams, type ServeStream } from './guard-streams.ts';
 import { serveHealth } from './health.ts';
 import { serveReflection } from './reflection.ts';
 import { sessionCall } from './session-call.ts';
 import { streamCall } from './stream-call.ts';
 import { TrackedStreams } from './tracked-streams.ts';
-import { type GrpcCallDeps, unaryCall } from './unary-call.ts';
+import { type UnaryCallParts, unaryCall } from './unary-call.ts';
 
 /** What the server is made from. */
 export interface GrpcServerOptions {
@@ -59,31 +63,40 @@ const serverOptions = ({ keepaliveMs, keepaliveTimeoutMs }: TransportLimits): Se
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 
-function addService(
+function addStreams(
   server: Server,
-  { desc, handlers, streams }: ServedService,
-  open: { readonly sessions: ServingSessions; readonly streams: ServingStreams; readonly waits: ServingWaits },
+  { desc, streams }: ServedService,
+  open: { readonly sessions: ServingSessions; readonly streams: ServingStreams },
   deps: GrpcCallDeps,
 ): void {
   const definition: Record<string, ServiceDefinition[string]> = {};
   const implementation: Parameters<Server['addService']>[1] = {};
-  for (const method of desc.methods) {
+  for (const method of desc.methods.filter(({ methodKind }) => methodKind !== 'unary')) {
     definition[method.name] = {
-      path: `/${desc.typeName}/${method.name}`,
+      path: `/${methodPath(method)}`,
       requestStream: method.methodKind === 'bidi_streaming',
-      responseStream: method.methodKind !== 'unary',
+      responseStream: true,
       requestSerialize: asIs,
       requestDeserialize: asIs,
       responseSerialize: asIs,
       responseDeserialize: asIs,
     };
-    const handler = handlers[method.localName];
-    if (handler !== undefined) implementation[method.name] = unaryCall(method, handler, open.waits, deps);
-    else if (method === SESSION_METHOD) implementation[method.name] = sessionCall(open.sessions, deps);
+    if (method === SESSION_METHOD) implementation[method.name] = sessionCall(open.sessions, deps);
     const stream = streams[method.localName];
     if (stream !== undefined) implementation[method.name] = streamCall(method, stream, open.streams, deps);
   }
-  server.addService(definition, implementation);
+  if (Object.keys(definition).length > 0) server.addService(definition, implementation);
+}
+
+function unaryCalls(services: Services, parts: UnaryCallParts): ReadonlyMap<string, ServeStream> {
+  const calls = new Map<string, ServeStream>();
+  for (const { desc, handlers } of servedServices(services)) {
+    for (const method of desc.methods) {
+      const handler = handlers[method.localName];
+      if (handler !== undefined) calls.set(`/${methodPath(method)}`, unaryCall(method, handler, parts));
+    }
+  }
+  return calls;
 }
 
 // grpc-js writes a line of its own to standard error before it says that it can't listen, so the port is tried before it.
@@ -132,12 +145,16 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<Runni
   const { host, services, log } = options;
   const limits = options.limits ?? TRANSPORT_LIMITS;
   const server = new Server(serverOptions(limits));
-  guardStreams(server, limits, new ConnectionBound(limits.connectionsMax, log));
   const tracked = new TrackedStreams();
   const sessions = new ServingSessions(services, options.sessionLimits ?? SESSION_LIMITS);
   const streams = new ServingStreams();
   const waits = new ServingWaits(limits.waits);
-  for (const served of servedServices(services)) addService(server, served, { sessions, streams, waits }, options);
+  const guards = { arrivals: new Arrivals(limits.arrivals), answers: new AnswerWatch(limits.answers) };
+  const connections = new ConnectionBound(limits.connectionsMax, log);
+  const { authenticate, observer } = options;
+  const unary = unaryCalls(services, { authenticate, log, observer, waits, ...guards });
+  guardStreams(server, { ...guards, connections, unary });
+  for (const served of servedServices(services)) addStreams(server, served, { sessions, streams }, options);
   const setServing = serveHealth(server, tracked);
   serveReflection(server, tracked);
   const port = await listen(server, host, options.port);

@@ -11,8 +11,8 @@ import type { MessageStream } from '../services/handler.ts';
 import { type AnyStreamHandler, methodPath } from '../services/served-methods.ts';
 import { type OpenStream, type ServingStreams, STREAM_FLUSH_MS, STREAM_STOPPED } from '../serving-streams.ts';
 import { cutStream } from './cut-stream.ts';
+import { decodeRequest, type GrpcCallDeps, headersOf } from './grpc-call.ts';
 import { serviceError } from './service-error.ts';
-import { decodeRequest, type GrpcCallDeps, headersOf } from './unary-call.ts';
 
 type StreamCall = ServerWritableStream<Buffer, Buffer>;
 

@@ -1,111 +1,206 @@
-// One unary method on grpc-js. Bytes are decoded here and not by grpc-js: after the caller is known, and so that bytes
-// that are no message get the contract's answer.
-import { type DescMethod, fromBinary, toBinary } from '@bufbuild/protobuf';
-import type { handleUnaryCall, Metadata, ServerUnaryCall } from '@grpc/grpc-js';
+// One unary call, on its HTTP/2 stream. grpc-js, which serves all else on its port, takes twice the time that Node needs for a
+// stream (docs/benchmarks.md), and most calls are unary ones.
+//
+//   arriving   its message is not whole
+//   running    it is with its handler
+//   over       answered, late, or its stream is closed: whatever its handler says reaches nobody
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { type DescMethod, toBinary } from '@bufbuild/protobuf';
 import { Code } from '../../gen/google/rpc/code_pb.ts';
-import type { ApiLog } from '../api-log.ts';
-import { type ApiObserver, type HeaderReader, NO_API_OBSERVER } from '../api-observer.ts';
-import { type ApiRefusal, isRefusal, undecodable } from '../api-refusal.ts';
+import type { OutgoingCall } from '../answer-watch.ts';
+import { type ApiObserver, NO_API_OBSERVER, type ObservedCall } from '../api-observer.ts';
+import { type ApiRefusal, isRefusal } from '../api-refusal.ts';
+import type { Arrival } from '../arrivals.ts';
 import type { Actor } from '../auth/actor.ts';
-import type { Authenticate } from '../auth/authenticator.ts';
-import { isCrowdedMessage } from '../crowded-message.ts';
-import { type CallStatus, faultStatus } from '../errors/call-status.ts';
+import { bareStatus, type CallStatus, faultStatus } from '../errors/call-status.ts';
 import { refusalStatus } from '../errors/refusal-status.ts';
 import type { CallContext } from '../services/handler.ts';
 import { type AnyHandler, methodPath } from '../services/served-methods.ts';
 import type { ServingWaits, WaitingCall } from '../serving-waits.ts';
-import { streamOf } from './cut-stream.ts';
-import { serviceError } from './service-error.ts';
+import { MESSAGE_BYTES_MAX } from '../transport-limits.ts';
+import { answerMessage, answerStatus, refuseStream } from './answer-stream.ts';
+import { decodeRequest, type GrpcCallDeps } from './grpc-call.ts';
+import type { ServeStream, StreamGuards } from './guard-streams.ts';
+import { OneMessage } from './one-message.ts';
+import { timeoutMsOf } from './timeout-header.ts';
 
-/** What every call needs from around it. */
-export interface GrpcCallDeps {
-  readonly authenticate: Authenticate;
-  readonly log: ApiLog;
-  /** Default: nobody. */
-  readonly observer?: ApiObserver | undefined;
+/** What calls of one port share. */
+export interface UnaryCallParts extends GrpcCallDeps, StreamGuards {
+  readonly waits: ServingWaits;
 }
 
-/** How a call's headers are read: the first value of a name that has text. */
-export function headersOf(metadata: Metadata): HeaderReader {
-  return (name) => {
-    const value = metadata.get(name)[0];
-    return typeof value === 'string' ? value : undefined;
-  };
+interface ServedMethod extends UnaryCallParts {
+  readonly method: DescMethod;
+  readonly handler: AnyHandler;
+  readonly path: string;
+  readonly observer: ApiObserver;
 }
 
-/** A request, or the refusal of bytes that are none. */
-export function decodeRequest(method: DescMethod, bytes: Uint8Array) {
-  if (isCrowdedMessage(method.input, bytes)) return undecodable();
-  try {
-    return fromBinary(method.input, bytes);
-  } catch {
-    // Whatever the reader stumbled over, the caller is told the same: its bytes are no message of this type.
-    return undecodable();
+/** Longer ones Node would make the shortest. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+const LATE = bareStatus(Code.DEADLINE_EXCEEDED, 'the deadline has passed');
+const NOT_ONE = bareStatus(Code.UNIMPLEMENTED, 'this method takes one whole message');
+const TOO_LARGE = bareStatus(Code.RESOURCE_EXHAUSTED, `a message may have ${MESSAGE_BYTES_MAX} bytes`);
+
+/** See the head of this file. */
+class UnaryCall implements OutgoingCall, WaitingCall {
+  readonly unary = true;
+  readonly #served: ServedMethod;
+  readonly #stream: ServerHttp2Stream;
+  readonly #headers: IncomingHttpHeaders;
+  readonly #arrival: Arrival;
+  readonly #message = new OneMessage();
+  readonly #deadlineMs: number | undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
+  #observed: ObservedCall | undefined;
+  #isOver = false;
+  /** Told once nobody waits for the answer. */
+  readonly #watchers = new Set<() => void>();
+
+  constructor(served: ServedMethod, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, timeoutMs?: number) {
+    this.#served = served;
+    this.#stream = stream;
+    this.#headers = headers;
+    this.#arrival = served.arrivals.request((status) => this.#refuse(status));
+    served.answers.opened(this);
+    stream.on('data', (piece: Buffer) => this.#take(piece));
+    stream.once('end', () => this.#arrived());
+    stream.once('close', () => this.#closed());
+    if (timeoutMs === undefined) return;
+    this.#deadlineMs = Date.now() + timeoutMs;
+    if (timeoutMs <= TIMER_MS_MAX) this.#timer = setTimeout(() => this.#refuse(LATE), timeoutMs);
   }
-}
 
-type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
+  hasBegun(): boolean {
+    return this.#stream.headersSent;
+  }
 
-function waitingCall(call: UnaryCall): WaitingCall {
-  return {
-    connection: streamOf(call)?.session,
-    watch: (gone) => {
-      if (call.cancelled) gone();
-      call.on('cancelled', gone);
-      return () => call.off('cancelled', gone);
-    },
-  };
-}
+  hasLeft(): boolean {
+    return this.#stream.writableFinished;
+  }
 
-function timeLeftMs(call: UnaryCall): number | undefined {
-  const deadlineMs = Number(call.getDeadline());
-  return Number.isFinite(deadlineMs) ? deadlineMs - Date.now() : undefined;
-}
+  unreadBytes(): number {
+    return this.#stream.writableLength;
+  }
 
-function contextOf(call: UnaryCall, actor: Actor, waits: ServingWaits): CallContext {
-  return {
-    actor,
-    cancelled: () => call.cancelled,
-    timeLeftMs: () => timeLeftMs(call),
-    wait: (work) => waits.during(waitingCall(call), work),
-  };
-}
+  close(): void {
+    this.#stream.close(constants.NGHTTP2_NO_ERROR);
+  }
 
-/** The function that grpc-js calls for each call of the method. */
-export function unaryCall(
-  method: DescMethod,
-  handler: AnyHandler,
-  waits: ServingWaits,
-  deps: GrpcCallDeps,
-): handleUnaryCall<Buffer, Buffer> {
-  const path = methodPath(method);
-  const observer = deps.observer ?? NO_API_OBSERVER;
-  return (call, respond) => {
-    const header = headersOf(call.metadata);
-    const observed = observer.call(path, header);
-    const fail = (status: CallStatus) => {
-      observed.end(status.code);
-      respond(serviceError(status));
-    };
-    const refuse = (refusal: ApiRefusal) => {
-      observer.refused(refusal.reason);
-      fail(refusalStatus(refusal));
-    };
-    const actor = deps.authenticate(header('authorization'));
-    if (isRefusal(actor)) return refuse(actor);
-    const request = decodeRequest(method, call.request);
-    if (isRefusal(request)) return refuse(request);
+  cut(): void {
+    this.#stream.close(constants.NGHTTP2_CANCEL);
+  }
+
+  get connection(): object | undefined {
+    return this.#stream.session;
+  }
+
+  watch(gone: () => void): () => void {
+    if (this.#isOver) gone();
+    this.#watchers.add(gone);
+    return () => this.#watchers.delete(gone);
+  }
+
+  #take(piece: Buffer): void {
+    if (this.#isOver) return;
+    this.#arrival.add(piece.length);
+    const message = this.#message;
+    message.add(piece);
+    if ((message.length ?? 0) > MESSAGE_BYTES_MAX) this.#refuse(TOO_LARGE);
+    else if (message.isExceeded) this.#refuse(NOT_ONE);
+  }
+
+  #arrived(): void {
+    this.#arrival.end();
+    // A reset ends the reading side too: nobody asked for what has come so far.
+    if (this.#isOver || this.#stream.closed) return;
+    const { observer, path, authenticate, method } = this.#served;
+    this.#observed = observer.call(path, (name) => this.#header(name));
+    const actor = authenticate(this.#header('authorization'));
+    const { message } = this.#message;
+    const request = isRefusal(actor) || message === undefined ? undefined : decodeRequest(method, message);
+    if (isRefusal(actor)) this.#refused(actor);
+    else if (request === undefined) this.#failed(NOT_ONE);
+    else if (isRefusal(request)) this.#refused(request);
+    else this.#run(this.#observed, request, actor);
+  }
+
+  #header(name: string): string | undefined {
+    const value = this.#headers[name];
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  #run(observed: ObservedCall, request: Parameters<AnyHandler>[0], actor: Actor): void {
+    const { observer, method, handler, log } = this.#served;
     observed
-      .run(() => handler(request, contextOf(call, actor, waits)))
+      .run(() => handler(request, this.#context(actor)))
       .then((reply) => {
-        if (isRefusal(reply)) return refuse(reply);
-        const { buffer, byteOffset, length } = toBinary(method.output, reply);
+        if (isRefusal(reply)) {
+          this.#refused(reply);
+          return;
+        }
+        const bytes = toBinary(method.output, reply);
         observed.end(Code.OK);
-        respond(null, Buffer.from(buffer, byteOffset, length));
+        if (!this.#isOver) answerMessage(this.#stream, bytes);
       })
       .catch((cause: unknown) => {
         observer.faulted();
-        fail(observed.run(() => faultStatus(cause, method.name, deps.log)));
+        this.#failed(observed.run(() => faultStatus(cause, method.name, log)));
       });
+  }
+
+  #context(actor: Actor): CallContext {
+    const deadlineMs = this.#deadlineMs;
+    return {
+      actor,
+      cancelled: () => this.#isOver || this.#stream.closed,
+      timeLeftMs: () => (deadlineMs === undefined ? undefined : deadlineMs - Date.now()),
+      wait: (work) => this.#served.waits.during(this, work),
+    };
+  }
+
+  #refused(refusal: ApiRefusal): void {
+    this.#served.observer.refused(refusal.reason);
+    this.#failed(refusalStatus(refusal));
+  }
+
+  #failed(status: CallStatus): void {
+    this.#observed?.end(status.code);
+    if (!this.#isOver) answerStatus(this.#stream, status);
+  }
+
+  // Whatever has come of it, and whatever its handler does.
+  #refuse(status: CallStatus): void {
+    if (this.#isOver) return;
+    if (this.#observed === undefined) refuseStream(this.#stream, status);
+    else this.#failed(status);
+    this.#end();
+  }
+
+  #closed(): void {
+    this.#arrival.end();
+    this.#served.answers.closed(this);
+    this.#end();
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    for (const gone of this.#watchers) gone();
+  }
+}
+
+/** Serves the streams of one method. */
+export function unaryCall(method: DescMethod, handler: AnyHandler, parts: UnaryCallParts): ServeStream {
+  const served = { ...parts, method, handler, path: methodPath(method), observer: parts.observer ?? NO_API_OBSERVER };
+  return (stream, headers) => {
+    const timeout = headers['grpc-timeout'];
+    const timeoutMs = typeof timeout === 'string' ? timeoutMsOf(timeout) : undefined;
+    if (timeout !== undefined && timeoutMs === undefined) {
+      refuseStream(stream, bareStatus(Code.INTERNAL, 'grpc-timeout must be at most eight digits and a unit'));
+      return;
+    }
+    new UnaryCall(served, stream, headers, timeoutMs);
   };
 }

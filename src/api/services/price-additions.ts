@@ -1,5 +1,5 @@
 // The methods of PriceService that add to the book. Each is idempotent by what it adds, and judged in the order of every call: fields,
-// permission, then what is in the book.
+// permission, then what is in the book. Only what adds to it is judged by the book: a repeat is answered with what is there.
 import type { PriceService } from '../../gen/budgetd/v1/price_pb.ts';
 import type { FieldProblem } from '../../kernel/refusal.ts';
 import type { Coordinator } from '../../lane/coordinator.ts';
@@ -70,18 +70,18 @@ export function createPriceAdditions({ prices, nowMs }: Pick<Coordinator, 'price
     },
     addPriceAlias: async ({ alias: stated }, { actor }) => {
       const alias = await add(actor, ['alias', stated], checkPriceAlias, (now, checked) => {
-        const unfit = aliasProblem(now, checked);
-        if (unfit !== undefined) return invalidFields([unfit]);
         const { added, answer } = aliasAddition(now, checked);
+        const unfit = added.aliases === undefined ? undefined : aliasProblem(now, checked);
+        if (unfit !== undefined) return invalidFields([unfit]);
         return { added, answer: priceAliasMessage(answer) };
       });
       return isRefusal(alias) ? alias : { $typeName: 'budgetd.v1.AddPriceAliasResponse', alias };
     },
     addUnitPrice: async ({ unitPrice: stated }, { actor }) => {
       const unitPrice = await add(actor, ['unit_price', stated], checkUnitPrice, (now, checked) => {
-        const unfit = unitRowProblem(now, checked);
-        if (unfit !== undefined) return invalidFields([unfit]);
         const { added, answer } = unitRowAddition(now, checked, stated?.effectiveFromTime === undefined);
+        const unfit = added.unitRows === undefined ? undefined : unitRowProblem(now, checked);
+        if (unfit !== undefined) return invalidFields([unfit]);
         return { added, answer: unitPriceMessage(answer) };
       });
       return isRefusal(unitPrice) ? unitPrice : { $typeName: 'budgetd.v1.AddUnitPriceResponse', unitPrice };
@@ -146,11 +146,13 @@ function stillNeeded({ fromMs }: PriceGap, endMs: number): FieldProblem {
 
 // A unit row is never taken back, and a tree that counts in the one has no price by the other. One that is known already is let be.
 function unitRowProblem({ records }: PriceSnapshot, { unit }: UnitRow): FieldProblem | undefined {
+  const field = 'unit_price.unit';
   const known = records.unitRows.map((row) => row.unit);
+  if (known.includes(unit)) return undefined;
+  if (unit.toUpperCase() === 'USD') return { field, description: 'must not be USD, in whatever case' };
   const alike = known.find((each) => each.toUpperCase() === unit.toUpperCase());
-  if (alike === undefined || known.includes(unit)) return undefined;
-  const description = `differs by case alone from ${alike}, which has a price: write ${alike}`;
-  return { field: 'unit_price.unit', description };
+  if (alike === undefined) return undefined;
+  return { field, description: `differs by case alone from ${alike}, which has a price: write ${alike}` };
 }
 
 function aliasProblem(now: PriceSnapshot, alias: PriceAlias): FieldProblem | undefined {

@@ -14,16 +14,9 @@ import { frameTemplate } from './template.ts';
 /** A unit, as trees write it. */
 const UNIT = /^[A-Za-z]{1,16}$/;
 
-const DOLLARS = 'USD';
-
-/**
- * What is wrong with a unit of a tree; undefined: nothing. Case tells units apart, so "usd" would be a currency of its own without
- * a price, and for ever: no one means it.
- */
+/** What is wrong with the form of a unit; undefined: nothing. Which units a tree may be made with is the kernel's to say. */
 export function unitProblem(unit: string): string | undefined {
-  if (!UNIT.test(unit)) return 'must have 1 to 16 letters of [A-Za-z]';
-  const isMistyped = unit !== DOLLARS && unit.toUpperCase() === DOLLARS;
-  return isMistyped ? `must not be ${DOLLARS} in another case: write ${DOLLARS}` : undefined;
+  return UNIT.test(unit) ? undefined : 'must have 1 to 16 letters of [A-Za-z]';
 }
 
 /** The tree's unit: only a root may say it. Undefined where it does not. */

@@ -124,7 +124,7 @@ export function checkPriceAlias(problems: Problems, stated: AliasMessage, { acto
   return alias;
 }
 
-/** What a unit is worth, from now on where it says no time. */
+/** What a unit is worth, from now on where it says no time. Whether it is another by case alone is not looked at. */
 export function checkUnitPrice(problems: Problems, stated: UnitPrice, { actor, nowMs }: Addition): UnitRow {
   const field = 'unit_price';
   refuseOutputOnly(problems, field, {

@@ -11,7 +11,8 @@ import type {
 import type { Extend, GetReservation, Release, Renew, Renewal, Reserve, Settle } from '../../kernel/command.ts';
 import { type ReservationId, type TreeId, treeOf } from '../../kernel/names.ts';
 import type { UsageToPrice } from '../../kernel/price.ts';
-import { type ApiRefusal, invalidFields, isRefusal } from '../api-refusal.ts';
+import type { Refusal } from '../../kernel/refusal.ts';
+import { type ApiRefusal, invalidFields } from '../api-refusal.ts';
 import { commandKey, frameText, frameValue } from '../command-key.ts';
 import { personalFields } from '../personal-fields.ts';
 import { checkAlso, frameAlso } from './also.ts';
@@ -111,13 +112,13 @@ export function extendCommand(request: ExtendRequest, origin: CommandOrigin): Ex
 /** A cost by amount, or usage to be priced; neither: unknown. */
 interface StatedCost {
   readonly actualMicros: bigint | undefined;
-  readonly usage: UsageToPrice | undefined;
+  readonly usage: UsageToPrice | Refusal | undefined;
   readonly framed: string;
 }
 
 const UNKNOWN_COST: StatedCost = { actualMicros: undefined, usage: undefined, framed: 'unknown;' };
 
-function checkCost(problems: Problems, { cost, keepOpen }: SettleRequest): StatedCost | ApiRefusal {
+function checkCost(problems: Problems, { cost, keepOpen }: SettleRequest): StatedCost {
   switch (cost.case) {
     case 'actualMicros': {
       const actualMicros = checkMicros(problems, 'actual_micros', cost.value);
@@ -125,7 +126,6 @@ function checkCost(problems: Problems, { cost, keepOpen }: SettleRequest): State
     }
     case 'usage': {
       const usage = checkUsage(problems, 'usage', cost.value);
-      if (usage?.kind === 'refusal') return usage;
       return { actualMicros: undefined, usage, framed: frameUsage(cost.value) };
     }
     case 'usageUnknown':
@@ -154,7 +154,6 @@ export function settleCommand(request: SettleRequest, origin: CommandOrigin): Se
   const outcome = checkOutcome(problems, 'outcome', request.outcome);
   const labels = checkLabels(problems, 'labels', request.labels);
   if (problems.length > 0) return invalidFields(problems);
-  if (isRefusal(cost)) return cost;
   const { keepOpen, confirmAmount: confirmed } = request;
   const fields =
     cost.framed +

@@ -2,12 +2,13 @@
 // A report that is refused judged nothing: nothing is changed and nothing remembered.
 import type { UsageCounts as CountsMessage, RawUsage, Usage } from '../../gen/budgetd/v1/model_call_pb.ts';
 import type { UsageToPrice } from '../../kernel/price.ts';
+import type { Refusal } from '../../kernel/refusal.ts';
 import type { ModelName } from '../../pricing/model-call.ts';
 import { isModelId, isProviderId } from '../../pricing/price-row.ts';
 import { USAGE_KINDS, usageKindOf } from '../../pricing/usage/normalise-usage.ts';
 import type { UsageCounts } from '../../pricing/usage/typed-usage.ts';
 import { countedReport, rawReport, type UsageReportResult } from '../../pricing/usage/usage-report.ts';
-import { type ApiRefusal, usageInvalid } from '../api-refusal.ts';
+import { usageInvalid } from '../api-refusal.ts';
 import { frameText, frameValue } from '../command-key.ts';
 import { checkWord, frameName, nameOf, wireName } from './model-call.ts';
 import type { Problems } from './problems.ts';
@@ -36,7 +37,7 @@ interface Context {
 }
 
 /** Usage taken apart; USAGE_INVALID where the report is refused. Undefined: a problem with a field is noted. */
-export function checkUsage(problems: Problems, field: string, stated: Usage): UsageToPrice | ApiRefusal | undefined {
+export function checkUsage(problems: Problems, field: string, stated: Usage): UsageToPrice | Refusal | undefined {
   const known = problems.length;
   const served = stated.served === undefined ? undefined : checkServed(problems, `${field}.served`, stated.served);
   const serviceTier = checkWord(problems, `${field}.service_tier`, stated.serviceTier);

@@ -65,6 +65,7 @@ const WAITING = {
   budget: bytes(4),
   limit: bytes(5),
   aheadCount: varint(6),
+  minMicros: varint(7),
 };
 
 /** Field numbers of Availability. */
@@ -132,6 +133,7 @@ function writeWaiting(writer: ReverseWriter, { reservation, standing }: Reservat
   const waiting = waitingOf(reservation, standing);
   if (waiting === undefined) return;
   const end = writer.length;
+  writer.micros(WAITING.minMicros, waiting.minMicros);
   if (waiting.aheadCount !== undefined) writer.microsSet(WAITING.aheadCount, BigInt(waiting.aheadCount));
   writer.text(WAITING.limit, waiting.limit);
   writer.text(WAITING.budget, waiting.budget);

@@ -1,4 +1,5 @@
 // What to do about a failed call. Its own file because it is a table of the contract's reasons and has to be complete.
+import { formatAmount } from './amount.ts';
 import { type CallError, type CallFailure, exitCodeOf } from './call-error.ts';
 import { formatWaitMs } from './duration.ts';
 import { EXIT } from './exit-code.ts';
@@ -77,9 +78,10 @@ const DETAILED: Readonly<Record<string, (failure: CallFailure, method: string) =
   EXCEEDS_LIMIT: (failure, method) => {
     if (failure.metadata['rate_kind'] !== undefined)
       return 'It uses more at once than the rate ever holds: split the work, or raise the burst (budgetctl update --rate).';
+    const less = withinLargest(failure, method);
     if (fitsTheAmount(failure))
-      return `The limit is large enough, but its floors, a share or kept capacity are for others: ${askForLess(method)}, or see them (budgetctl tree${of(failure)}) and update --floor, --share or --keep.`;
-    return `This can never fit: ${askForLess(method)}, or raise the limit (budgetctl set-limit).`;
+      return `The limit is large enough, but its floors, a share or kept capacity are for others: ${less}see them (budgetctl tree${of(failure)}) and update --floor, --share or --keep.`;
+    return `This can never fit: ${less}raise the limit (budgetctl set-limit).`;
   },
   CONCURRENCY_LIMIT: ({ metadata }) =>
     metadata['bound_max'] === '0'
@@ -135,9 +137,21 @@ function fitsTheAmount({ metadata: { amount, requested } }: CallFailure): boolea
   return amount !== undefined && requested !== undefined && BigInt(requested) <= BigInt(amount);
 }
 
+// How to ask for what can ever be granted; empty where nothing can be. A service of before it was told names no largest amount.
+function withinLargest({ metadata: { largest, unit = '' } }: CallFailure, method: string): string {
+  if (largest === '0') return '';
+  const most = largest === undefined ? '' : ` (${formatAmount(BigInt(largest), unit)} at the most${heldToo(method)})`;
+  return `${askForLess(method, most)}, or `;
+}
+
+// An Extend comes on top of what its reservation holds.
+function heldToo(method: string): string {
+  return method === 'Extend' ? ', with what it holds already' : '';
+}
+
 // Only a Reserve can be made anew for another amount; an Extend goes with the hold that there is.
-function askForLess(method: string): string {
-  const less = 'ask for less, or accept less with --min';
+function askForLess(method: string, most = ''): string {
+  const less = `ask for less${most}, or accept less with --min`;
   return method === 'Extend' ? `${less}, or settle and reserve anew` : less;
 }
 
@@ -148,7 +162,7 @@ function raise({ metadata: { limit = '' } }: CallFailure): string {
 
 /** What a person can do about it, one sentence or two each, the most helpful first. */
 export function adviceOf(error: CallError): string[] {
-  const { failure, method, repeatOptions } = error;
+  const { failure, method } = error;
   const advice: string[] = [];
   const { reason = '' } = failure;
   const forReason = DETAILED[reason]?.(failure, method) ?? ADVICE[reason];
@@ -166,7 +180,8 @@ export function adviceOf(error: CallError): string[] {
   if (failure.code === 'INTERNAL') advice.push('A fault of the service: its log says more.');
   if (failure.retryAfterMs !== undefined) advice.push(`Retry after ${formatWaitMs(failure.retryAfterMs)}.`);
   const isOver = NOT_REPEATED.has(reason) || forReason === NOTHING_LEFT;
-  if (repeatOptions.length > 0 && !isOver) advice.push(repeatAdvice(error));
+  const repeat = isOver ? undefined : repeatAdvice(error);
+  if (repeat !== undefined) advice.push(repeat);
   return advice;
 }
 
@@ -177,17 +192,16 @@ function leaderAdvice(failure: CallFailure): string {
     : `This replica is a standby: use --server ${leader}.`;
 }
 
-// A refusal that waiting cannot cure is remembered with its key (promise 3), so there a new key is the way on.
-function repeatAdvice(error: CallError): string {
-  const { failure, repeatOptions } = error;
-  const options = joinForShell(repeatOptions);
+// A key is worth a word where nobody knows what was done, where the same call may be made again, and where it will not help: a refusal
+// that waiting cannot cure is remembered with its key (promise 3). A key that nobody typed is not in the way of the next call.
+function repeatAdvice(error: CallError): string | undefined {
+  const { failure, repeatOptions, isKeyTyped } = error;
   const exitCode = exitCodeOf(error);
-  if (exitCode === EXIT.usage || exitCode === EXIT.notFound) {
-    return `Nothing was done: the call may still be made with ${options}.`;
-  }
+  const isUndone = exitCode === EXIT.usage || exitCode === EXIT.notFound || failure.code === 'UNIMPLEMENTED';
   const isRefused = exitCode === EXIT.noMoney || exitCode === EXIT.refused;
-  const isFinal = isRefused && failure.retryAfterMs === undefined && !NOT_REMEMBERED.has(failure.reason ?? '');
-  return isFinal
-    ? `The same request with ${options} may get this same answer again; once things have changed, use a new key.`
-    : `To repeat it without a double effect add ${options}.`;
+  const options = joinForShell(repeatOptions);
+  if (isUndone || repeatOptions.length === 0) return undefined;
+  if (!isRefused || failure.retryAfterMs !== undefined) return `To repeat it without a double effect add ${options}.`;
+  if (NOT_REMEMBERED.has(failure.reason ?? '') || !isKeyTyped) return undefined;
+  return `The same request with ${options} may get this same answer again; once things have changed, use a new key.`;
 }

@@ -22,10 +22,10 @@ export function parseAmount(text: string): Amount {
   return parseAmountOr(text, 'write 0.25, "0.25 USD" or 250000micros');
 }
 
-/** The same where another text than on the command line is to be written; `advice` says which. */
-export function parseAmountOr(text: string, advice: string): Amount {
+/** The same where another text is to be written than for an amount of a tree, or something else is meant; `advice` says which text. */
+export function parseAmountOr(text: string, advice: string, what = 'an amount'): Amount {
   const match = /^([0-9]+)(?:\.([0-9]+))?\s*([A-Za-z]+)?$/.exec(text.trim());
-  if (match === null) throw new UsageError(`"${text}" is not an amount: ${advice}`);
+  if (match === null) throw new UsageError(`"${text}" is not ${what}: ${advice}`);
   const [, whole = '0', fraction, suffix] = match;
   const isMicros = suffix === 'micros' || suffix === 'u';
   if (isMicros && fraction !== undefined) throw new UsageError(`"${text}": micro-units are whole numbers`);

@@ -4,6 +4,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Command, Option } from 'commander';
 import { OverrunPolicy, type Shape, type ShapeSchema } from '../../gen/budgetd/v1/terms_pb.ts';
 import { type Amount, formatAmount, parseAmount } from './amount.ts';
+import { wordOption } from './closed-word.ts';
 import { durationFromMs, durationToMs, parseDurationMs, writeDurationMs } from './duration.ts';
 import { parseWhole } from './options.ts';
 import { parseRate } from './rate.ts';
@@ -62,7 +63,7 @@ export function addBoundOptions(command: Command): Command {
     parseDurationMs,
   );
   command.addOption(
-    new Option('--overrun <policy>', 'what becomes of cost that no ceiling covers').choices(Object.keys(OVERRUN)),
+    wordOption('--overrun <policy>', 'what becomes of cost that no ceiling covers', Object.keys(OVERRUN)),
   );
   option(
     '--child-template <json>',

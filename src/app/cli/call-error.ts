@@ -49,13 +49,22 @@ export class CallError extends Error {
   readonly method: string;
   /** Options that make a repeat of the command the same request, for example `['--key', 'x']`; empty for reads. */
   readonly repeatOptions: readonly string[];
+  /** Whether the key among them was typed, and not made for this call. */
+  readonly isKeyTyped: boolean;
 
-  constructor(failure: CallFailure, server: string, method: string, repeatOptions: readonly string[] = []) {
+  constructor(
+    failure: CallFailure,
+    server: string,
+    method: string,
+    repeatOptions: readonly string[] = [],
+    isKeyTyped = false,
+  ) {
     super(`${failure.code}: ${failure.message}`);
     this.failure = failure;
     this.server = server;
     this.method = method;
     this.repeatOptions = repeatOptions;
+    this.isKeyTyped = isKeyTyped;
   }
 }
 

@@ -10,8 +10,10 @@ import {
   type UsageSchema,
 } from '../../gen/budgetd/v1/model_call_pb.ts';
 import { USAGE_KINDS } from '../../pricing/usage/normalise-usage.ts';
+import { WHOLE_MAX } from '../../pricing/whole.ts';
 import { readText } from '../read-text.ts';
-import { parseCount } from './options.ts';
+import { meaningOf, wordOption } from './closed-word.ts';
+import { parseBig, parseCount } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
 type ModelNameInit = MessageInitShape<typeof ModelNameSchema>;
@@ -169,7 +171,7 @@ export function addUsageOptions(command: Command): Command {
         `instead of a report what the call used, each token and search in one count: ${Object.keys(COUNTS).join(', ')}; may be given several times`,
       ).argParser(parseUsageCount),
     )
-    .option('--kind <kind>', `whose report it is: ${USAGE_KINDS.join(', ')} (docs/usage.md)`)
+    .addOption(wordOption('--kind <kind>', 'whose report it is (docs/usage.md)', USAGE_KINDS))
     .addOption(
       new Option('--served <provider/model>', 'the model that answered (default: the only one)').argParser(
         parseModelName,
@@ -201,9 +203,9 @@ export function usageOf(options: UsageOptions): UsageInit | undefined {
 
 function parseUsageCount(text: string, previous: TypedCounts | undefined): TypedCounts {
   const [word = '', value = '', ...more] = text.split('=');
-  if (!Object.hasOwn(COUNTS, word) || more.length > 0)
+  if (!text.includes('=') || more.length > 0)
     throw new UsageError(`"${text}" is not name=n, with a name of ${Object.keys(COUNTS).join(', ')}`);
-  const name = COUNTS[word as keyof typeof COUNTS];
+  const name = meaningOf<keyof TypedCounts>(word, COUNTS);
   if (previous?.[name] !== undefined) throw new UsageError(`${word} is given twice`);
   return { ...previous, [name]: parseTokens(value) };
 }
@@ -219,28 +221,29 @@ function textOf(file: string): string {
 /** Reads a provider and a model, which may itself hold slashes. Throws UsageError. */
 export function parseModelName(text: string): ModelNameInit {
   const slash = text.indexOf('/');
-  if (slash < 1 || slash === text.length - 1) throw new UsageError(`"${text}" is not provider/model`);
+  if (slash < 1 || slash === text.length - 1) {
+    throw new UsageError(`"${text}" is not provider/model: write the provider too, as in openai/gpt-4o`);
+  }
   return { provider: text.slice(0, slash), model: text.slice(slash + 1) };
 }
 
 function parseTokens(text: string): bigint {
-  if (!/^[0-9]{1,16}$/.test(text)) throw new UsageError(`"${text}" is not a whole number from 0 up`);
-  return BigInt(text);
+  return parseBig(text, BigInt(WHOLE_MAX));
 }
 
 function parseMedia(text: string) {
   const [kind = '', tokens = '', ...more] = text.split('=');
-  if (!Object.hasOwn(MEDIA_KINDS, kind) || more.length > 0)
+  if (!text.includes('=') || more.length > 0)
     throw new UsageError(`"${text}" is not kind=tokens, with a kind of ${Object.keys(MEDIA_KINDS).join(', ')}`);
-  return { kind: MEDIA_KINDS[kind as keyof typeof MEDIA_KINDS], maxInputTokens: parseTokens(tokens) };
+  return { kind: meaningOf(kind, MEDIA_KINDS), maxInputTokens: parseTokens(tokens) };
 }
 
 function parseTool(text: string) {
-  const [, kind = '', uses = '', tokens = ''] = /^([^=]*)=([^,]*),([^,]*)$/.exec(text) ?? [];
-  if (!Object.hasOwn(TOOL_KINDS, kind))
+  const [, kind, uses = '', tokens = ''] = /^([^=]*)=([^,]*),([^,]*)$/.exec(text) ?? [];
+  if (kind === undefined)
     throw new UsageError(`"${text}" is not kind=uses,tokens, with a kind of ${Object.keys(TOOL_KINDS).join(', ')}`);
   return {
-    kind: TOOL_KINDS[kind as keyof typeof TOOL_KINDS],
+    kind: meaningOf(kind, TOOL_KINDS),
     maxUses: parseTokens(uses),
     maxInputTokens: parseTokens(tokens),
   };

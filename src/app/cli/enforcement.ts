@@ -1,11 +1,13 @@
 // How limits are applied and what is told of them, as options of `create` and `update`, and how it is shown. Its own file
 // because both commands and the pictures of a budget and of a reservation must speak of it in the same words.
 import { type Command, Option } from 'commander';
+import { PERCENT_MAX } from '../../api/validate/alert-at.ts';
 import type { Reservation } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { type AlertAt, type BudgetTemplate, Mode, OnExhaustion, Priority } from '../../gen/budgetd/v1/terms_pb.ts';
 import { type Amount, formatAmount, parseAmount } from './amount.ts';
+import { meaningOf, wordOption } from './closed-word.ts';
 import type { Fact } from './facts.ts';
-import { parseWhole } from './options.ts';
+import { parsePercent } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
 const NONE = 'none';
@@ -39,11 +41,9 @@ export interface EnforcementOptions {
 /** Adds the options. */
 export function addEnforcementOptions(command: Command): Command {
   return command
-    .addOption(new Option('--mode <mode>', 'how far its word binds').choices(Object.keys(MODES)))
+    .addOption(wordOption('--mode <mode>', 'how far its word binds', Object.keys(MODES)))
     .addOption(new Option('--tolerance <amount>', 'how far past an amount soft goes').argParser(parseAmount))
-    .addOption(
-      new Option('--on-exhaustion <rule>', 'what becomes of a reserve without room').choices(Object.keys(EXHAUSTIONS)),
-    )
+    .addOption(wordOption('--on-exhaustion <rule>', 'what becomes of a reserve without room', Object.keys(EXHAUSTIONS)))
     .addOption(
       new Option(
         '--keep <class=amount>',
@@ -62,17 +62,15 @@ function parseKept(text: string, previous: EnforcementOptions['keep']): Enforcem
   if (text === NONE && previous === undefined) return NONE;
   if (text === NONE || previous === NONE) throw new UsageError('--keep none goes with no other --keep');
   const equals = text.indexOf('=');
-  const word = text.slice(0, Math.max(0, equals));
-  const priority = Object.hasOwn(PRIORITIES, word) ? PRIORITIES[word as keyof typeof PRIORITIES] : undefined;
-  if (priority === undefined) {
+  if (equals < 1)
     throw new UsageError(`"${text}" is not class=amount; classes are ${Object.keys(PRIORITIES).join(', ')}`);
-  }
+  const priority = meaningOf(text.slice(0, equals), PRIORITIES);
   return [...(previous ?? []), { priority, amount: parseAmount(text.slice(equals + 1)) }];
 }
 
 function parseAlertAt(text: string): EnforcementOptions['alertAt'] {
   if (text === NONE || text === DEFAULT) return text;
-  return text.split(',').map((percent) => parseWhole(percent.trim().replace(/%$/, '')));
+  return text.split(',').map((percent) => parsePercent(percent.trim(), PERCENT_MAX));
 }
 
 /** The fields of a budget that the options set, and the paths that a mask names for them. */

@@ -10,6 +10,7 @@ import {
   ReservationState,
 } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { ServerInfoService } from '../../gen/budgetd/v1/server_info_pb.ts';
+import { wordOption } from './closed-word.ts';
 import { drawTree } from './draw-tree.ts';
 import { drawHolders, GROUPINGS, type Grouping, groupHolds, holdersToJson } from './group-holds.ts';
 import { listReservations } from './list-reservations.ts';
@@ -58,7 +59,7 @@ export function addListCommands(program: Command, context: CommandContext): void
     .command('top [budget]')
     .description('who holds what: live reservations that name a budget or one below it, by holder, the largest first')
     .addOption(chargedOption())
-    .addOption(new Option('--by <what>', 'what to add up by').choices(Object.keys(GROUPINGS)).default('holder'))
+    .addOption(wordOption('--by <what>', 'what to add up by', Object.keys(GROUPINGS)).default('holder'))
     .addOption(rowsMaxOption(TOP_ROWS_MAX))
     .action((path: string | undefined, options: TopOptions) =>
       withSession(context, topCommand, (session) => top(session, path ?? '', options)),
@@ -69,7 +70,7 @@ export function addListCommands(program: Command, context: CommandContext): void
     .command('reservations <budget>')
     .description('list the reservations that name a budget or one below it, oldest first')
     .addOption(chargedOption())
-    .addOption(new Option('--state <state>', 'only those in this state').choices(Object.keys(STATE_WORDS)))
+    .addOption(wordOption('--state <state>', 'only those in this state', Object.keys(STATE_WORDS)))
     .option('--holder <text>', 'only those with this holder')
     .addOption(rowsMaxOption(LIST_ROWS_MAX))
     .option('--page-token <token>', 'go on where an earlier list stopped')

@@ -2,6 +2,7 @@
 // commands, the picture of a budget and its file must speak of it in the same words.
 import { type Command, Option } from 'commander';
 import { type BudgetTemplate, ServiceTierClass } from '../../gen/budgetd/v1/terms_pb.ts';
+import { wordOption } from './closed-word.ts';
 import type { Fact } from './facts.ts';
 
 const ANY = 'any';
@@ -30,7 +31,7 @@ export function addModelOptions(command: Command): Command {
       ).argParser((text: string) => (text === ANY ? ANY : parseModels(text))),
     )
     .addOption(
-      new Option('--max-tier <tier>', 'the dearest service tier that calls may ask for').choices([
+      wordOption('--max-tier <tier>', 'the dearest service tier that calls may ask for', [
         ...Object.keys(TIER_CLASSES),
         ANY,
       ]),

@@ -6,7 +6,7 @@ const SLIPS_MAX = 2;
 
 /** The one that is the fewest slips away (a letter too many, too few, wrong, or two swapped); undefined: none is near. */
 export function nearestWord(typed: string, words: readonly string[]): string | undefined {
-  const most = Math.min(SLIPS_MAX, Math.floor(typed.length / 2));
+  const most = Math.min(SLIPS_MAX, Math.floor(typed.length / 3));
   let nearest: string | undefined;
   let fewest = most + 1;
   for (const word of words) {
@@ -16,10 +16,10 @@ export function nearestWord(typed: string, words: readonly string[]): string | u
   return nearest;
 }
 
-/** ` (did you mean limits?)`, to stand behind what is wrong; empty where none is near. */
+/** ` (did you mean limits?)`, to stand behind what is wrong; empty where none is near, or it is that very word. */
 export function didYouMean(typed: string, words: readonly string[]): string {
   const nearest = nearestWord(typed, words);
-  return nearest === undefined ? '' : ` (did you mean ${nearest}?)`;
+  return nearest === undefined || nearest === typed ? '' : ` (did you mean ${nearest}?)`;
 }
 
 // Row by row: what the first letters of the one are away from the first of the other.

@@ -4,14 +4,19 @@ import { Argument, type Command, Option } from 'commander';
 import { OnExpiry } from '../../gen/budgetd/v1/limit_pb.ts';
 import { Outcome } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { type Amount, parseAmount } from './amount.ts';
+import { wordOption } from './closed-word.ts';
 import { parseDurationMs } from './duration.ts';
 import { UsageError } from './usage-error.ts';
 
 const INT32_MAX = 2_147_483_647;
+const COUNT_MAX = 999_999_999;
 
 /** `--key`; the command makes a fresh one where it is left out. */
 export function keyOption(): Option {
-  return new Option('--key <key>', 'idempotency key; default: a fresh one, printed if the call fails');
+  return new Option(
+    '--key <key>',
+    'idempotency key; default: a fresh one, printed if the call may have to be repeated',
+  );
 }
 
 /** An option whose value is an amount. */
@@ -67,7 +72,7 @@ export function rowsMaxOption(rowsMax: number): Option {
 
 /** `--outcome`. */
 export function outcomeOption(): Option {
-  return new Option('--outcome <outcome>', 'how the work ended').choices(Object.keys(OUTCOMES));
+  return wordOption('--outcome <outcome>', 'how the work ended', Object.keys(OUTCOMES));
 }
 
 /** Outcomes by the word of `--outcome`. */
@@ -79,7 +84,7 @@ export const OUTCOMES = {
 
 /** `--on-expiry`. */
 export function onExpiryOption(): Option {
-  return new Option('--on-expiry <rule>', 'what becomes of lapsed holds').choices(Object.keys(ON_EXPIRY));
+  return wordOption('--on-expiry <rule>', 'what becomes of lapsed holds', Object.keys(ON_EXPIRY));
 }
 
 /** Rules by the word of `--on-expiry`. */
@@ -113,11 +118,9 @@ export async function checkUnits(
   if (wrong !== undefined) throw new UsageError(`this tree counts in ${unit}, not in ${wrong}; nothing was changed`);
 }
 
-/** Reads a whole number from 1 up. Throws UsageError. */
+/** Reads a whole number from 1 to 999999999. Throws UsageError. */
 export function parseCount(text: string): number {
-  const count = /^[0-9]{1,9}$/.test(text) ? Number(text) : 0;
-  if (count < 1) throw new UsageError(`"${text}" is not a whole number from 1 up`);
-  return count;
+  return parseWhole(text, 1, COUNT_MAX);
 }
 
 /** Reads a whole number in a range, by default from 0 up to int32. Throws UsageError. */
@@ -127,8 +130,16 @@ export function parseWhole(text: string, min = 0, max = INT32_MAX): number {
   return count;
 }
 
-/** Reads a count of units that may pass int32, such as tokens. Throws UsageError. */
-export function parseUnits(text: string): bigint {
-  if (!/^[0-9]{1,13}$/.test(text)) throw new UsageError(`"${text}" is not a whole number from 0 up`);
-  return BigInt(text);
+/** Reads a share in percent, with or without its sign. Throws UsageError. */
+export function parsePercent(text: string, max: number): number {
+  const percent = /^[0-9]{1,4}%?$/.test(text) ? Number(text.replace('%', '')) : 0;
+  if (percent >= 1 && percent <= max) return percent;
+  throw new UsageError(`"${text}" is not a percentage: write a whole number from 1 to ${max}, such as 25%`);
+}
+
+/** Reads a count that may pass int32, such as one of tokens, up to `max`. Throws UsageError. */
+export function parseBig(text: string, max: bigint): bigint {
+  const count = /^[0-9]{1,20}$/.test(text) ? BigInt(text) : -1n;
+  if (count < 0n || count > max) throw new UsageError(`"${text}" is not a whole number from 0 to ${max}`);
+  return count;
 }

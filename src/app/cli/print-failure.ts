@@ -6,15 +6,17 @@ import { type CallError, type CallFailure, exitCodeOf } from './call-error.ts';
 import { writeDurationMs } from './duration.ts';
 import { printable } from './printable-text.ts';
 import type { Terminal } from './terminal.ts';
+import { typedName, typedText } from './typed-names.ts';
 
 /** The longest name of a fact is `leader address`, `reservation id`. */
 const FACT_NAME_WIDTH = 14;
 /** Metadata that holds an amount in micro-units. */
-const AMOUNT_KEYS: ReadonlySet<string> = new Set(['amount', 'available', 'requested']);
+const AMOUNT_KEYS: ReadonlySet<string> = new Set(['amount', 'available', 'requested', 'largest']);
 
 // How the service writes amounts in its sentences, in micro-units; any other wording is left as it is.
 const LEFT_OF_AMOUNT = /^([0-9]+) of ([0-9]+) available$/;
 const AVAILABLE_AND_NEEDED = /\(available ([0-9]+) of ([0-9]+), needed ([0-9]+)\)/;
+const LARGEST_EVER = /at most ([0-9]+) can ever be granted/;
 const LARGEST_AND_NEEDED = /may come to ([0-9]+), not to ([0-9]+)$/;
 const COST_AND_GRANT = /^([0-9]+) is more than ([0-9]+) times the ([0-9]+) that were granted/;
 const FLOORS_AND_LIMIT = /come to ([0-9]+), more than the ([0-9]+) of/;
@@ -27,12 +29,12 @@ const FEE_RANGE = /^must be 0 to ([0-9]+) micros$/;
 const TIME_OF_DAY_RANGE = 'each 0 to 86399999 ms';
 const MICROS_FIELD = /micros$/;
 const MICROS_RANGE = /^must be ([0-9]+) to ([0-9]+)$/;
+// How it ends a text that it has cut.
+const CUT_OFF = /…$/;
 // How it says that the cost is not known.
 const UNKNOWN_COST = 'settle with usage_unknown';
 // How it writes the rule of the names in a path.
 const SEGMENT_RULE = 'each segment must match [A-Za-z0-9_-][A-Za-z0-9._-]{0,62}';
-// Fields of a budget are options of `create`; `budget.budget` is its argument.
-const MESSAGE_PREFIX = /^budget\./;
 
 /** Prints a failure on the terminal's standard error. */
 export function printFailure(error: CallError, terminal: Terminal): void {
@@ -49,7 +51,7 @@ export function printFailure(error: CallError, terminal: Terminal): void {
     );
   }
   for (const { field, description } of failure.fields)
-    fact('field', `${field.replace(MESSAGE_PREFIX, '')}: ${fieldText(description, field, unitOf(failure))}`);
+    fact('field', `${typedName(field, error.method)}: ${typedText(fieldText(description, field, unitOf(failure)))}`);
   for (const advice of adviceOf(error)) lines.push(`  ${terminal.paint('heading', '→')} ${printable(advice)}`);
   terminal.err(lines.join('\n'));
 }
@@ -75,7 +77,8 @@ export function failureToJson(error: CallError): object {
 // The service's sentence, but for what follows it here anyway (fields) and for amounts in micro-units.
 function headline({ message, metadata, fields }: CallFailure): string {
   const [field] = fields;
-  if (field !== undefined && message.includes(field.description)) return 'invalid request';
+  // Of a long description the field tells the beginning, which says as much as it can.
+  if (field !== undefined && message.includes(field.description.replace(CUT_OFF, ''))) return 'invalid request';
   const { unit = '' } = metadata;
   const amount = (micros: string): string => formatAmount(BigInt(micros), unit);
   return message
@@ -85,6 +88,7 @@ function headline({ message, metadata, fields }: CallFailure): string {
       (_text, available: string, whole: string, needed: string) =>
         `(${amount(available)} available of ${amount(whole)}, ${amount(needed)} needed)`,
     )
+    .replace(LARGEST_EVER, (_text, largest: string) => `at most ${amount(largest)} can ever be granted`)
     .replace(
       LARGEST_AND_NEEDED,
       (_text, max: string, needed: string) => `may come to ${amount(max)}, not to ${amount(needed)}`,

@@ -2,6 +2,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Rate, RateKind, type RateSchema, type RateStanding } from '../../gen/budgetd/v1/terms_pb.ts';
 import { durationFromMs, durationToMs, parseDurationMs, writeDurationMs } from './duration.ts';
+import { didYouMean } from './nearest-word.ts';
 import { UsageError } from './usage-error.ts';
 
 const KINDS = {
@@ -17,13 +18,15 @@ const KIND_WORDS: Readonly<Record<number, string>> = Object.fromEntries(
 // A burst of 0 would mean that of the count.
 const PATTERN = /^([0-9]{1,13}) +(requests|tokens|tool_calls) *\/ *([0-9a-z]+)(?: +burst +([1-9][0-9]{0,12}))?$/;
 
+const KIND_WORD = /^\s*[0-9]+ *([A-Za-z_]+)/;
+
 /** Reads `60 requests/1m` or `100000 tokens/1m burst 200000`. Throws UsageError. */
 export function parseRate(text: string): MessageInitShape<typeof RateSchema> {
   const [, count, kind, per, burst = '0'] = PATTERN.exec(text.trim()) ?? [];
   if (count === undefined || kind === undefined || per === undefined) {
     throw new UsageError(
       `"${text}" is not a rate: write "60 requests/1m" or "100000 tokens/1m burst 200000"; ` +
-        `it counts ${Object.keys(KINDS).join(', ')}, per a time such as 1s, 1m, 1h, 1d`,
+        `it counts ${Object.keys(KINDS).join(', ')}, per a time such as 1s, 1m, 1h, 1d${didYouMean(KIND_WORD.exec(text)?.[1] ?? '', Object.keys(KINDS))}`,
     );
   }
   return {

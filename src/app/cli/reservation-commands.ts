@@ -1,5 +1,6 @@
 // The commands on holds: reserve, extend, renew, settle, release.
 import { type Command, Option } from 'commander';
+import { UNITS_MAX } from '../../api/validate/rates.ts';
 import type { Availability } from '../../gen/budgetd/v1/limit_pb.ts';
 import {
   ExtendResponseSchema,
@@ -22,6 +23,7 @@ import {
   type UsageOptions,
   usageOf,
 } from './call-options.ts';
+import { wordOption } from './closed-word.ts';
 import { durationFromMs, parseDurationMs } from './duration.ts';
 import { PRIORITIES } from './enforcement.ts';
 import {
@@ -33,7 +35,7 @@ import {
   OUTCOMES,
   optionalAmountArgument,
   outcomeOption,
-  parseUnits,
+  parseBig,
   reasonOption,
   ttlOption,
   withExample,
@@ -116,7 +118,7 @@ function addReserve(program: Command, context: CommandContext): void {
     .addOption(
       new Option('--tool-calls <n>', 'tool calls that it will make, for rates (default: 0)').argParser(parseUnits),
     )
-    .addOption(new Option('--priority <class>', 'how urgent it is').choices(Object.keys(PRIORITIES)))
+    .addOption(wordOption('--priority <class>', 'how urgent it is', Object.keys(PRIORITIES)))
     .addOption(
       new Option(
         '--alternative <label=amount>',
@@ -189,6 +191,10 @@ function amountOrCall(words: readonly string[], modelCall: ReturnType<typeof mod
   if (modelCall === undefined) return amountOf(words);
   if (words.length > 0) throw new UsageError('give either an amount or --model');
   return undefined;
+}
+
+function parseUnits(text: string): bigint {
+  return parseBig(text, UNITS_MAX);
 }
 
 function parseAlternative(

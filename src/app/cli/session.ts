@@ -32,8 +32,9 @@ export interface CommandContext extends CliContext {
   readonly endFailed: (exitCode: ExitCode) => void;
 }
 
-/** The options that every command takes. */
+/** The options that every command takes, and the key of those that change something. */
 interface GlobalOptions {
+  readonly key?: string;
   readonly server: string;
   readonly token?: string;
   readonly timeout: number;
@@ -80,7 +81,7 @@ export async function withSession(
           return await connection.call(method, request, waitMs);
         } catch (error) {
           if (error instanceof CallError) {
-            throw new CallError(error.failure, error.server, error.method, repeatOptions);
+            throw new CallError(error.failure, error.server, error.method, repeatOptions, options.key !== undefined);
           }
           throw error;
         }

@@ -6,7 +6,7 @@ import type { Budget } from '../../gen/budgetd/v1/budget_pb.ts';
 import type { BudgetTemplate } from '../../gen/budgetd/v1/terms_pb.ts';
 import { type Amount, formatAmount, parseAmount } from './amount.ts';
 import type { Fact } from './facts.ts';
-import { parseWhole } from './options.ts';
+import { parsePercent, parseWhole } from './options.ts';
 
 const NONE = 'none';
 
@@ -36,7 +36,7 @@ export function addShareOptions(command: Command): Command {
       new Option(
         '--share <percent>',
         'the most of every limit of the budget above that is used through it, "25%"; "none": all of it',
-      ).argParser((text: string) => (text === NONE ? NONE : parseWhole(text.replace(/%$/, ''), 1, PERCENT_MAX))),
+      ).argParser((text: string) => (text === NONE ? NONE : parsePercent(text, PERCENT_MAX))),
     );
 }
 

@@ -2,6 +2,7 @@
 import type { Availability } from '../../gen/budgetd/v1/limit_pb.ts';
 import { Outcome, type Reservation, ReservationState, type Waiting } from '../../gen/budgetd/v1/reservation_pb.ts';
 import { formatAmount, formatMicros } from './amount.ts';
+import { drawQueue } from './draw-queue.ts';
 import { grantFacts } from './enforcement.ts';
 import { drawFacts, type Fact, formatLabels } from './facts.ts';
 import { formatDistance, formatInstant } from './instant.ts';
@@ -67,7 +68,7 @@ export function drawReservation(
 function waitingFacts({ requestedMicros, unit }: Reservation, waiting: Waiting): Fact[] {
   const at = waiting.limit === '' ? waiting.budget : `${waiting.budget} ${waiting.limit}`;
   return [
-    ['asked', formatAmount(requestedMicros, unit)],
+    ['asked', `${formatAmount(requestedMicros, unit)}${leastOf(requestedMicros, waiting.minMicros, unit)}`],
     ['waits for', `${at} (${waiting.reason})`],
     ['before it', waiting.aheadCount === undefined ? undefined : String(waiting.aheadCount)],
     ['since', formatInstant(waiting.queueTime)],
@@ -75,8 +76,24 @@ function waitingFacts({ requestedMicros, unit }: Reservation, waiting: Waiting):
   ];
 }
 
-/** Draws a table of reservations; leases are measured from `nowMs`, the coordinator's clock. */
+function leastOf(requestedMicros: bigint, minMicros: bigint, unit: string): string {
+  return minMicros < requestedMicros ? `, ${formatAmount(minMicros, unit)} at the least` : '';
+}
+
+/**
+ * Draws reservations, those that wait in a table of their own below the others: of them there is something else to tell. Times are
+ * measured from `nowMs`, the coordinator's clock.
+ */
 export function drawReservations(reservations: readonly Reservation[], nowMs: number, terminal: Terminal): string {
+  const waiting = reservations.filter(({ state }) => state === ReservationState.QUEUED);
+  const others = reservations.filter(({ state }) => state !== ReservationState.QUEUED);
+  return [
+    ...(others.length === 0 ? [] : [drawHolds(others, nowMs, terminal)]),
+    ...(waiting.length === 0 ? [] : [drawQueue(waiting, nowMs, terminal)]),
+  ].join('\n\n');
+}
+
+function drawHolds(reservations: readonly Reservation[], nowMs: number, terminal: Terminal): string {
   const hasOverrun = reservations.some((reservation) => reservation.overrunMicros > 0n);
   const hasAlso = reservations.some((reservation) => reservation.also.length > 0);
   const columns: Column[] = [

@@ -6,6 +6,7 @@ import { type Command, Option } from 'commander';
 import { BudgetService } from '../../gen/budgetd/v1/budget_pb.ts';
 import { type Event, EventKind, EventSchema, EventService } from '../../gen/budgetd/v1/event_pb.ts';
 import { CallError } from './call-error.ts';
+import { knownWord } from './closed-word.ts';
 import { drawEvent } from './draw-event.ts';
 import { NotFoundError } from './not-found-error.ts';
 import { withExample } from './options.ts';
@@ -51,10 +52,10 @@ export function addWatchCommand(program: Command, context: CommandContext): void
     .addOption(
       new Option('--kind <kind>', 'only this kind; may be given several times')
         .choices(Object.keys(KINDS))
-        .argParser((word: string, previous: readonly string[] | undefined) => {
-          if (!Object.hasOwn(KINDS, word)) throw new UsageError(`--kind takes ${Object.keys(KINDS).join(', ')}`);
-          return [...(previous ?? []), word];
-        }),
+        .argParser((word: string, previous: readonly string[] | undefined) => [
+          ...(previous ?? []),
+          knownWord(word, Object.keys(KINDS)),
+        ]),
     )
     .option('--once', 'stop when all that has happened so far is printed')
     .action((path: string | undefined, options: WatchOptions) =>

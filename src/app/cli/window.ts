@@ -4,6 +4,7 @@ import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { CalendarUnit, type Window, type WindowSchema } from '../../gen/budgetd/v1/limit_pb.ts';
 import { durationFromMs, durationToMs, parseDurationMs, writeDurationMs } from './duration.ts';
 import { readInstantMs, stampOf } from './instant.ts';
+import { didYouMean } from './nearest-word.ts';
 import { UsageError } from './usage-error.ts';
 
 /** A window as a request states it. */
@@ -20,6 +21,7 @@ const UNIT_WORDS: Readonly<Record<number, string>> = Object.fromEntries(
   Object.entries(UNITS).map(([word, unit]) => [unit, word]),
 );
 
+const WORDS = ['lifetime', ...Object.keys(UNITS), 'rolling', 'range'];
 const FORMS = 'lifetime, hour, day, week or month (with @ZONE), rolling:TIME, or range:START..END';
 
 /**
@@ -35,8 +37,10 @@ export function parseWindow(text: string): WindowInit {
   }
   if (word === 'range' && mark === ':' && rest !== undefined) return rangeOf(text, rest);
   const unit = Object.hasOwn(UNITS, word) ? UNITS[word as keyof typeof UNITS] : undefined;
-  if (unit === undefined || mark === ':' || rest === '')
-    throw new UsageError(`"${text}" is not a window: write ${FORMS}`);
+  if (unit === undefined || mark === ':' || rest === '') {
+    const [typed = ''] = text.trim().split(/[:@]/, 1);
+    throw new UsageError(`"${text}" is not a window: write ${FORMS}${didYouMean(typed, WORDS)}`);
+  }
   return { kind: { case: 'calendar', value: { unit, timeZone: rest ?? '' } } };
 }
 

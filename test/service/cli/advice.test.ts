@@ -42,6 +42,9 @@ async function advised(call: keyof typeof WORDS, reason: string, details: Detail
 }
 
 const of = (amount: string, requested: string): Details => ({ metadata: { budget: 'acme', amount, requested } });
+const never = (largest: string, amount = '100'): Details => ({
+  metadata: { budget: 'acme', amount, requested: '101000000', largest, unit: 'USD' },
+});
 const unpriced = (why: string): Details => ({ metadata: { provider: 'openai', model: 'gpt-9', why } });
 
 it.each<[keyof typeof WORDS, string, Details, string]>([
@@ -57,6 +60,25 @@ it.each<[keyof typeof WORDS, string, Details, string]>([
   ['reserve', 'EXCEEDS_LIMIT', of('100', '90'), 'floors, a share or kept capacity are for others'],
   ['reserve', 'EXCEEDS_LIMIT', of('100', '90'), '(budgetctl tree acme) and update --floor, --share or --keep.'],
   ['reserve', 'EXCEEDS_LIMIT', of('100', '101'), 'This can never fit'],
+  [
+    'reserve',
+    'EXCEEDS_LIMIT',
+    never('2500000'),
+    'This can never fit: ask for less (2.5 USD at the most), or accept less',
+  ],
+  [
+    'reserve',
+    'EXCEEDS_LIMIT',
+    never('70000001', '200000000'),
+    'are for others: ask for less (70.000001 USD at the most)',
+  ],
+  ['reserve', 'EXCEEDS_LIMIT', never('0'), 'This can never fit: raise the limit (budgetctl set-limit).'],
+  [
+    'extend',
+    'EXCEEDS_LIMIT',
+    never('2500000'),
+    'less (2.5 USD at the most, with what it holds already), or accept less',
+  ],
   ['reserve', 'BUDGET_EXHAUSTED', of('100', '90'), 'What is kept for others of it: budgetctl tree acme.'],
   [
     'reserve',

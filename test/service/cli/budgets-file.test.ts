@@ -12,7 +12,7 @@ import { BudgetService } from '../../../src/gen/budgetd/v1/budget_pb.ts';
 import { ReservationService } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
 import { type BudgetTerms, NO_SHAPE } from '../../../src/kernel/budget.ts';
 import { createRpcClient, type RpcClient } from '../../scenarios/runner/rpc-client.ts';
-import { budgetsOf, drawn, unit } from '../../support/arbitrary-budgets.ts';
+import { budgetsOf, drawn, newUnit } from '../../support/arbitrary-budgets.ts';
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts';
 import { ServiceUnderTest } from '../../support/service-under-test.ts';
 import { type Result, runCli } from './run-cli.ts';
@@ -342,7 +342,7 @@ No difference.
 
   it('is exported as it was applied, whatever is in it', async () => {
     let treeCount = 0;
-    const budgets = fc.tuple(fc.array(drawn, { minLength: 1, maxLength: 5 }), unit).map(([all, treeUnit]) => {
+    const budgets = fc.tuple(fc.array(drawn, { minLength: 1, maxLength: 5 }), newUnit).map(([all, treeUnit]) => {
       treeCount += 1;
       const [root, ...others] = all.map((each) => ({ ...each, terms: acceptable(each.terms) }));
       if (root === undefined) return [];

@@ -130,7 +130,7 @@ describe('prices add', () => {
   });
 
   it.each([
-    [['prices', 'add', 'gpt-4o', '--input', '1', '--source', 's'], 'not provider/model'],
+    [['prices', 'add', 'gpt-4o', '--input', '1', '--source', 's'], 'not provider/model: write the provider too'],
     [['prices', 'add', 'openai/gpt-4o', '--source', 's'], 'say what input costs'],
     [['prices', 'add', 'openai/gpt-4o', '--input', '1'], '--source'],
     [[...GPT, '--cache-read', '1 EUR'], 'prices are in USD'],
@@ -159,8 +159,8 @@ describe('prices add', () => {
   });
 
   it.each([
-    [['--above', '200000'], 'row.above_input_tokens: needs a row'],
-    [['--band', '16:30..00:30'], 'row.band: needs a row'],
+    [['--above', '200000'], '--above: needs a row'],
+    [['--band', '16:30..00:30'], '--band: needs a row'],
   ])('refuses %j alone, which would take the price of the model away', async (words, text) => {
     const { exitCode, stderr } = await run(...GPT, ...words);
     expect(exitCode).toBe(2);
@@ -169,13 +169,13 @@ describe('prices add', () => {
   });
 
   it.each([
-    [[...GPT, '--cache-read', '20000'], 'row.rates.cache_read: must be 0 or 0.0001 to 10000 USD per million tokens'],
-    [[...GPT, '--audio-input', '0.00005 USD'], 'row.rates.audio_input: must be 0 or 0.0001 to 10000 USD per'],
-    [[...GPT, '--web-search-fee', '100.5'], 'row.fees.web_search: must be 0 to 100 USD'],
-    [[...GPT, '--band', '07:00..07:00'], 'row.band: must be two different times of day, each 00:00 to 23:59'],
+    [[...GPT, '--cache-read', '20000'], '--cache-read: must be 0 or 0.0001 to 10000 USD per million tokens'],
+    [[...GPT, '--audio-input', '0.00005 USD'], '--audio-input: must be 0 or 0.0001 to 10000 USD per'],
+    [[...GPT, '--web-search-fee', '100.5'], '--web-search-fee: must be 0 to 100 USD'],
+    [[...GPT, '--band', '07:00..07:00'], '--band: must be two different times of day, each 00:00 to 23:59'],
     [
       ['prices', 'unit', 'INR', '--per-usd', '0', '--source', 's'],
-      'unit_price.unit_micros: must be 0.000001 to 1000000000000 (1 to 1000000000000000000 micros)',
+      '--per-usd: must be 0.000001 to 1000000000000 (1 to 1000000000000000000 micros)',
     ],
   ])('refuses %j in what was typed', async (words, text) => {
     const { exitCode, stderr } = await run(...words);
@@ -194,8 +194,8 @@ describe('prices add', () => {
   it('tells what the service finds wrong', async () => {
     const { exitCode, stderr } = await run('prices', 'add', 'OpenAI/gpt-4o', '--input', '0', '--source', 's');
     expect(exitCode).not.toBe(0);
-    expect(stderr).toContain('row.provider');
-    expect(stderr).toContain('row.mark');
+    expect(stderr).toContain('  field          provider: ');
+    expect(stderr).toContain('  field          --free, --seat: ');
   });
 });
 
@@ -305,22 +305,38 @@ describe('what is not in the book', () => {
   });
 
   it.each([
-    [['prices', 'openai/gpt-9'], 'no price for openai/gpt-9 (see --all'],
-    [['prices', 'list', 'openia'], 'no price for openia (see --all'],
+    [['prices', 'openai/claude'], 'no price for openai/claude (see --all'],
+    [['prices', 'list', 'openia'], 'provider/model (did you mean openai?) (see --all'],
+    [['prices', 'gpt-4o'], 'no price for gpt-4o: a model is written with its provider, openai/gpt-4o\n'],
+    [['prices', 'gpt-4o', '--at', '2001-01-01'], 'with its provider, openai/gpt-4o\n'],
+    [['prices', 'chat'], 'no price for chat: a model is written with its provider, azure/chat\n'],
+    [
+      ['prices', 'gtp-4o'],
+      'it is no provider of the book, and a model is written as provider/model (did you mean gpt-4o?)',
+    ],
+    [['prices', 'mistral'], 'and a model is written as provider/model (see --all'],
+    [['prices', 'openia/gpt-4o'], 'no price for openia/gpt-4o (did you mean openai/gpt-4o?) (see --all'],
     [['prices', 'openai/gpt-4o', '--at', '2001-01-01'], 'no price for openai/gpt-4o (see --all'],
-    [['prices', 'openai/gpt-9', '--all'], 'no price for openai/gpt-9 (add one'],
+    [['prices', 'openai/claude', '--all'], 'no price for openai/claude (add one'],
     [['prices', 'openai/gpt-9', '--json'], 'no price for openai/gpt-9'],
-    [['prices', 'aliases', 'azur'], 'of provider azur'],
-    [['prices', 'catalogue', 'azur'], 'of provider azur'],
-    [['prices', 'alias', 'azure/other', 'openai/gpt-9'], 'alias.model: has no rows in the book'],
+    [['prices', 'aliases', 'azur'], 'of provider azur (did you mean azure?)'],
+    [['prices', 'catalogue', 'azur'], 'of provider azur (did you mean azure?)'],
+    [['prices', 'alias', 'azure/other', 'openai/gpt-9'], 'model: has no rows in the book'],
     [['prices', 'retire', 'ghost'], 'no row begins with ghost'],
-    [['prices', 'retire', 'g'.repeat(43)], 'row_hash: is of no row in the book'],
+    [['prices', 'retire', 'g'.repeat(43)], 'row: is of no row in the book'],
     [['quote', '--model', 'openai/gpt-9', '--bytes', '1'], 'openai/gpt-9 (no_row)'],
     [['quote', '--model', 'openai/gpt-4o', '--bytes', '1', '--unit', 'INR'], 'what a INR is worth'],
   ])('ends %j with 5', async (words, text) => {
     const { exitCode, stdout, stderr } = await run(...words);
     expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
     expect(stderr).toContain(text);
+  });
+
+  it('names each provider that has the model', async () => {
+    await good('prices', 'add', 'azure/gpt-4o', '--free', '--source', 's');
+    await good('prices', 'add', 'local/llama/8b', '--free', '--source', 's');
+    expect((await run('prices', 'gpt-4o')).stderr).toContain('its provider, azure/gpt-4o or openai/gpt-4o\n');
+    expect((await run('prices', 'llama/8b')).stderr).toContain('its provider, local/llama/8b\n');
   });
 
   it.each([
@@ -341,7 +357,7 @@ describe('what is not in the book', () => {
 
   it('is told with what the price book finds wrong beside it', async () => {
     const { exitCode, stderr } = await run('prices', 'alias', 'Azure/x', 'openai/gpt-9');
-    expect(stderr).toContain('alias.provider');
+    expect(stderr).toContain('provider of the name: ');
     expect(exitCode).toBe(2);
   });
 });

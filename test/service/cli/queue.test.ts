@@ -27,7 +27,7 @@ const run = (...words: readonly string[]): Promise<Result> => runCli(fake, words
 const { method } = ReservationService;
 
 /** One that has waited for 5 s and may wait 25 s more. */
-function waiting(aheadCount: number, priority: Priority = Priority.CRITICAL): Reservation {
+function waiting(aheadCount?: number, priority: Priority = Priority.CRITICAL): Reservation {
   return create(ReservationSchema, {
     reservationId: ID,
     budget: 'acme/triage',
@@ -43,7 +43,8 @@ function waiting(aheadCount: number, priority: Priority = Priority.CRITICAL): Re
       reason: 'CAPACITY_HELD',
       budget: 'acme',
       limit: 'day',
-      aheadCount,
+      ...(aheadCount === undefined ? {} : { aheadCount }),
+      minMicros: 100_000n,
     },
   });
 }
@@ -73,6 +74,7 @@ it('get shows what one waits for, and no hold', async () => {
   fake.answer(method.getReservation, () => ({ reservation: waiting(2), availability }));
   const { stdout } = await run('get', ID);
   expect(stdout).toContain('state        queued\n');
+  expect(stdout).toContain('asked        0.3 USD, 0.1 USD at the least\n');
   expect(stdout).toContain('waits for    acme day (CAPACITY_HELD)\nbefore it    2\n');
   expect(stdout).not.toMatch(/^(granted|held|expires) /m);
 });
@@ -86,9 +88,32 @@ it('queue lists who comes next, and says where there are more', async () => {
   expect(exitCode).toBe(0);
   expect(fake.requestOf(method.listQueue)).toMatchObject({ budget: 'acme', pageSize: 2 });
   const rows = stdout.split('\n').slice(2, 4);
-  expect(rows[0]).toMatch(/^ *1 .* critical .* acme day .* 5s ago +in 25s *$/);
+  expect(rows[0]).toMatch(/^ *1 .* critical +0\.3 +0\.1 +USD +acme day +CAPACITY_HELD +worker-7 +5s ago +in 25s *$/);
   expect(rows[1]).toMatch(/^ *4 .* normal /);
   expect(stderr).toContain('5 wait in all');
+});
+
+it('reservations shows of those that wait what they ask for, apart from the holds', async () => {
+  fake.answer(method.listReservations, () => ({ reservations: [reservation(), waiting()] }));
+  const { stdout } = await run('reservations', 'acme');
+  const [holds = '', queue = ''] = stdout.split('\n\n');
+  expect(holds.split('\n')).toHaveLength(3);
+  expect(holds).toMatch(/ active +0\.25 +0\.25 /);
+  const [heading = '', , row = '', ...more] = queue.trimEnd().split('\n');
+  expect(more).toEqual([]);
+  expect(heading).toMatch(
+    /^RESERVATION +BUDGET +PRIORITY +ASKED +AT LEAST +UNIT +WAITS FOR +WHY +HOLDER +SINCE +UNTIL$/,
+  );
+  expect(row).toMatch(
+    /^acme:\S+ +acme\/triage +critical +0\.3 +0\.1 +USD +acme day +CAPACITY_HELD +worker-7 +5s ago +in 25s$/,
+  );
+});
+
+it('reservations --state queued shows nothing of holds', async () => {
+  fake.answer(method.listReservations, () => ({ reservations: [waiting()] }));
+  const { stdout } = await run('reservations', 'acme', '--state', 'queued');
+  expect(stdout).toMatch(/^RESERVATION .* ASKED +AT LEAST /);
+  expect(stdout).not.toContain('GRANTED');
 });
 
 it('queue of a budget on which nothing waits says so', async () => {

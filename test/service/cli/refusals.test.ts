@@ -1,12 +1,16 @@
 // Each way in which a call can fail: what a person and a program are told, and the exit code.
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { invalidFields } from '../../../src/api/api-refusal.ts';
+import { checkMinMicros, type Problems } from '../../../src/api/validate/problems.ts';
 import type { CliContext } from '../../../src/app/cli/session.ts';
 import { BudgetService } from '../../../src/gen/budgetd/v1/budget_pb.ts';
 import { ReservationService } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
 import { parsePath } from '../../../src/kernel/names.ts';
 import { type FakeCoordinator, NeverAnswer, Refuse, startFakeCoordinator } from './fake-coordinator.ts';
 import { acme, ID, type Result, runCli } from './run-cli.ts';
+
+const CHANGES = { ...ReservationService.method, ...BudgetService.method };
 
 let fake: FakeCoordinator;
 
@@ -73,7 +77,7 @@ describe('refusals', () => {
   });
 
   it.each<[status, string, number, string]>([
-    [status.INVALID_ARGUMENT, 'INVALID_FIELD', 2, '  field          limits: twice the same name'],
+    [status.INVALID_ARGUMENT, 'INVALID_FIELD', 2, '  field          --limit: twice the same name'],
     [
       status.RESOURCE_EXHAUSTED,
       'BUDGET_EXHAUSTED',
@@ -81,7 +85,7 @@ describe('refusals', () => {
       '  → The same request with --key k may get this same answer again',
     ],
     [status.FAILED_PRECONDITION, 'EXCEEDS_LIMIT', 4, '  → This can never fit'],
-    [status.FAILED_PRECONDITION, 'BUDGET_SUSPENDED', 4, '  → To repeat it without a double effect add --key k.'],
+    [status.FAILED_PRECONDITION, 'BUDGET_SUSPENDED', 4, '  → Resume it: budgetctl resume.'],
     [status.ALREADY_EXISTS, 'IDEMPOTENCY_KEY_REUSED', 4, '  → The key belongs to another request: use a new --key.'],
     [status.PERMISSION_DENIED, 'FORBIDDEN', 4, "  → An agent's token may reserve"],
     [status.ALREADY_EXISTS, 'BUDGET_EXISTS', 4, '  → A budget of this name exists: see budgetctl get.'],
@@ -94,7 +98,6 @@ describe('refusals', () => {
       '  → List what there is: budgetctl tree. A reserve makes a budget only where',
     ],
     [status.ABORTED, 'ETAG_MISMATCH', 4, '  → Someone else edited the budget meanwhile'],
-    [status.NOT_FOUND, 'BUDGET_NOT_FOUND', 5, '  → Nothing was done: the call may still be made with --key k.'],
     [status.RESOURCE_EXHAUSTED, 'OVERLOADED', 6, '  → The coordinator has too much to do'],
     [status.ABORTED, 'CONTENTION', 6, '  → To repeat it without a double effect add --key k.'],
     [status.UNAVAILABLE, 'STORE_UNAVAILABLE', 6, '  → The database cannot be reached; nothing was granted.'],
@@ -121,6 +124,12 @@ describe('refusals', () => {
     [status.ALREADY_EXISTS, 'BUDGET_EXISTS'],
     [status.ALREADY_EXISTS, 'IDEMPOTENCY_KEY_REUSED'],
     [status.ABORTED, 'ETAG_MISMATCH'],
+    [status.INVALID_ARGUMENT, 'INVALID_FIELD'],
+    [status.INVALID_ARGUMENT, 'USAGE_INVALID'],
+    [status.NOT_FOUND, 'BUDGET_NOT_FOUND'],
+    [status.NOT_FOUND, 'RESERVATION_NOT_FOUND'],
+    [status.FAILED_PRECONDITION, 'BUDGET_SUSPENDED'],
+    [status.FAILED_PRECONDITION, 'PRICE_UNKNOWN'],
   ])('%i %s says nothing of the key: repeating does not help', async (code, reason) => {
     fake.answer(ReservationService.method.reserve, () => {
       throw new Refuse(code, reason, 'the message', { metadata: { budget: 'acme/x' } });
@@ -129,12 +138,43 @@ describe('refusals', () => {
     expect(stderr).not.toContain('my-key');
   });
 
+  it.each<[readonly string[], keyof typeof CHANGES]>([
+    [['reserve', 'acme', '1'], 'reserve'],
+    [['extend', ID, '1'], 'extend'],
+    [['settle', ID, '1'], 'settle'],
+    [['release', ID], 'release'],
+    [['create', 'acme', '--limit', '1'], 'createBudget'],
+    [['top-up', 'acme', '1'], 'topUp'],
+    [['update', 'acme', '--owner', 'x'], 'updateBudget'],
+    [['set-limit', 'acme', '1'], 'updateBudget'],
+    [['suspend', 'acme'], 'suspendBudget'],
+    [['resume', 'acme'], 'resumeBudget'],
+    [['close', 'acme'], 'closeBudget'],
+  ])('%j offers its key only where it is of use', async (words, name) => {
+    fake.answer(BudgetService.method.getBudget, () => ({ budget: acme }));
+    const told = async (code: status, reason: string, retryAfterMs?: number, more: readonly string[] = []) => {
+      fake.answer(CHANGES[name] as typeof CHANGES.reserve, () => {
+        throw new Refuse(code, reason, 'the message', retryAfterMs === undefined ? {} : { retryAfterMs });
+      });
+      return (await run([...words, ...more])).stderr;
+    };
+    expect(await told(status.INVALID_ARGUMENT, 'INVALID_FIELD')).not.toContain('--key');
+    expect(await told(status.NOT_FOUND, 'BUDGET_NOT_FOUND')).not.toContain('--key');
+    expect(await told(status.FAILED_PRECONDITION, 'BUDGET_CLOSED')).not.toContain('--key');
+    expect(await told(status.FAILED_PRECONDITION, 'BUDGET_CLOSED', undefined, ['--key', 'k'])).toContain(
+      'with --key k',
+    );
+    expect(await told(status.RESOURCE_EXHAUSTED, 'CAPACITY_HELD', 1_000)).toContain('add --key cli-');
+    expect(await told(status.UNAVAILABLE, 'STORE_UNAVAILABLE')).toContain('add --key cli-');
+    expect(await told(status.INTERNAL, 'BROKEN')).toContain('add --key cli-');
+  });
+
   it('writes the amounts of the sentence in units, with the whole amount of the limit', async () => {
     fake.answer(ReservationService.method.reserve, () => {
       throw new Refuse(
         status.FAILED_PRECONDITION,
         'EXCEEDS_LIMIT',
-        'too much (available 100000 of 9000000, needed 9500000)',
+        'it can never fit: at most 8500000 can ever be granted (available 100000 of 9000000, needed 9500000)',
         {
           metadata: {
             budget: 'acme',
@@ -142,6 +182,7 @@ describe('refusals', () => {
             amount: '9000000',
             available: '100000',
             requested: '9500000',
+            largest: '8500000',
             unit: 'USD',
           },
           failing: [{ subject: 'acme:lifetime', description: '100000 of 9000000 available' }],
@@ -149,7 +190,10 @@ describe('refusals', () => {
       );
     });
     const { stderr } = await run(['reserve', 'acme', '9.5']);
-    expect(stderr).toMatch(/^EXCEEDS_LIMIT: too much \(0\.1 USD available of 9 USD, 9\.5 USD needed\)\n/);
+    expect(stderr).toContain(
+      'EXCEEDS_LIMIT: it can never fit: at most 8.5 USD can ever be granted (0.1 USD available of 9 USD, 9.5 USD needed)\n',
+    );
+    expect(stderr).toContain('  largest        8.5 USD (8500000 micros)\n');
     expect(stderr).toContain('  amount         9 USD (9000000 micros)\n');
   });
 
@@ -166,9 +210,32 @@ describe('refusals', () => {
       stdout: '',
       stderr: `INVALID_FIELD: invalid request
   field          budget: a name has 1 to 63 characters: letters, digits, . _ - (no dot first)
-  → Nothing was done: the call may still be made with --key k.
 `,
     });
+  });
+
+  it('names what was typed where the service names fields', async () => {
+    const problems: Problems = [];
+    checkMinMicros(problems, 'min_micros', 2n, 'max_micros', 1n);
+    fake.answer(ReservationService.method.reserve, () => {
+      const { message } = invalidFields(problems);
+      throw new Refuse(status.INVALID_ARGUMENT, 'INVALID_FIELD', message, { fields: problems });
+    });
+    const { stderr } = await run(['reserve', 'acme', '1', '--min', '2']);
+    expect(stderr).toContain('INVALID_FIELD: invalid request\n  field          --min: must not be above the amount\n');
+    expect(stderr).not.toContain('_micros');
+  });
+
+  it('says a long description once, also where the service has cut it', async () => {
+    const description = `must be one of ${'some_kind, '.repeat(40)}the_last`;
+    fake.answer(ReservationService.method.settle, () => {
+      throw new Refuse(status.INVALID_ARGUMENT, 'INVALID_FIELD', `invalid request: usage.raw.kind ${description}`, {
+        fields: [{ field: 'usage.raw.kind', description: `${description.slice(0, 250)}…` }],
+      });
+    });
+    const { stderr } = await run(['settle', ID, '1']);
+    expect(stderr).toMatch(/^INVALID_FIELD: invalid request\n/);
+    expect(stderr.match(/must be one of/g)).toHaveLength(1);
   });
 
   it('names the options where a new budget would have no limit', async () => {

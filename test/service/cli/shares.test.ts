@@ -53,7 +53,7 @@ it.each([
 ])('says what is wrong with %s %s', async (option, value) => {
   const { exitCode, stderr } = await run('update', 'acme', option, value);
   expect(exitCode).toBe(2);
-  expect(stderr).toContain(`"${value.replace('%', '')}" is not`);
+  expect(stderr).toContain(`"${value}" is not`);
   expect(fake.received).toEqual([]);
 });
 

@@ -40,6 +40,65 @@ describe('usage', () => {
   });
 
   it.each([
+    [['watch', '--kind', 'grantd'], 'granted'],
+    [['settle', ID, '--usage-file', 'x.json', '--kind', 'openai_cht'], 'openai_chat'],
+    [['settle', ID, '--count', 'outpt=3'], 'output'],
+    [['settle', ID, '1', '--outcome', 'suceeded'], 'succeeded'],
+    [['reserve', 'acme', '1', '--priority', 'critcal'], 'critical'],
+    [['reserve', 'acme', '--model', 'x/y', '--bytes', '1', '--media', 'imge=3'], 'image'],
+    [['reserve', 'acme', '--model', 'x/y', '--bytes', '1', '--server-tool', 'websearch=1,1'], 'web_search'],
+    [['create', 'acme', '--mode', 'enforc'], 'enforce'],
+    [['create', 'acme', '--on-exhaustion', 'degarde'], 'degrade'],
+    [['create', 'acme', '--on-expiry', 'chrage'], 'charge'],
+    [['create', 'acme', '--overrun', 'rejct'], 'reject'],
+    [['create', 'acme', '--max-tier', 'Standard'], 'standard'],
+    [['create', 'acme', '--keep', 'critcal=3'], 'critical'],
+    [['create', 'acme', '--rate', '60 request/1m'], 'requests'],
+    [['create', 'acme', '--limit', '3/dya'], 'day'],
+    [['create', 'acme', '--limit', '3/Day@Europe/Amsterdam'], 'day'],
+    [['reservations', 'acme', '--state', 'actve'], 'active'],
+    [['top', '--by', 'bugdet'], 'budget'],
+    [['prices', 'alias', 'a/b', 'c/d', '--form', 'date'], 'dated'],
+  ])('%j: tells the words that there are once, and the one that was most likely meant', async (words, meant) => {
+    const { exitCode, stderr } = await run(words);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`(did you mean ${meant}?)`);
+    // In the list, in the suggestion, and of rates in the example.
+    expect(stderr.match(new RegExp(`\\b${meant}\\b`, 'g'))?.length).toBeLessThanOrEqual(3);
+    expect(fake.received).toEqual([]);
+  });
+
+  it.each([
+    [['prices', 'unit', 'EUR', '--per-usd', '0,92', '--source', 's'], '"0,92" is not a rate: write how much'],
+    [['prices', 'unit', 'EUR', '--per-usd', '0.92 INR', '--source', 's'], 'how much EUR is one USD, not how much INR'],
+    [['prices', 'unit', 'EUR', '--usd', '1,08', '--source', 's'], '"1,08" is not a price in USD'],
+    [['prices', 'add', 'a/b', '--input', '2,5', '--source', 's'], '"2,5" is not a price in USD: write 0.25'],
+    [['prices', 'add', 'a/b', '--input', '1', '--request-fee', '0,1', '--source', 's'], '"0,1" is not a price in USD'],
+    [['prices', 'add', 'a/b', '--above', '1e5', '--input', '1', '--source', 's'], 'whole number from 1 to 999999999'],
+    [
+      ['create', 'acme', '--share', '0,5'],
+      '"0,5" is not a percentage: write a whole number from 1 to 100, such as 25%',
+    ],
+    [['create', 'acme', '--alert-at', '50,x'], '"x" is not a percentage: write a whole number from 1 to 1000'],
+    [['create', 'acme', '--alert-at', '0'], '"0" is not a percentage'],
+    [['create', 'acme', '--limit', '0,92'], '"0,92" is not an amount'],
+    [['reserve', 'acme', '1', '--tokens', '9999999999999'], 'is not a whole number from 0 to 1000000000000'],
+    [['tree', '--depth', '0'], '"0" is not a whole number from 1 to 999999999'],
+    [['reserve', 'acme', '1', '--ttl', '60'], '"60" is not a length of time'],
+  ])('%j: the hint is about what the option takes', async (words, hint) => {
+    const { exitCode, stderr } = await run(words);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(hint);
+    expect(fake.received).toEqual([]);
+  });
+
+  it('suggests no word where that very word was typed', async () => {
+    const { stderr } = await run(['create', 'acme', '--limit', '3/rolling']);
+    expect(stderr).toContain('"rolling" is not a window');
+    expect(stderr).not.toContain('did you mean');
+  });
+
+  it.each([
     ['get', '-acme', 'getBudget'],
     ['get', '-acme:06fk2xw8q4h1v0t7m3r9ca', 'getReservation'],
     ['tree', '-Vacme/x', 'listBudgets'],

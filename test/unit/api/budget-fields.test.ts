@@ -188,8 +188,6 @@ describe('CreateBudget', () => {
     ...badPaths.map((budget): Case => ['budget.budget', { budget }]),
     ['budget.unit', { unit: 'US$' }],
     ['budget.unit', { unit: 'a'.repeat(17) }],
-    ['budget.unit', { unit: 'usd' }],
-    ['budget.unit', { unit: 'Usd' }],
     ['budget.unit', { budget: 'acme/a', unit: 'USD' }],
   ] satisfies Case[])('names %s, case %#', (field, changes) => {
     expect(refusedFields(check(changes))).toEqual([field]);
@@ -204,6 +202,10 @@ describe('CreateBudget', () => {
       'budget',
       'idempotency_key',
     ]);
+  });
+
+  it('leaves it to the decision which units a new tree may have: a repeat is answered whatever they are', () => {
+    expect(check({ unit: 'usd', uncapped: true })).toMatchObject({ unit: 'usd' });
   });
 
   it('fills in defaults', () => {

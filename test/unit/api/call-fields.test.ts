@@ -52,6 +52,12 @@ function refused(outcome: object) {
   if (!isRefusal(outcome)) throw new Error('it was not refused');
   return outcome;
 }
+// With its key, so that a repeat can be told from a new request.
+function refusedReport(outcome: ReturnType<typeof settleOf>) {
+  if (isRefusal(outcome)) throw new Error('it has no key');
+  expect(outcome.key).toBeDefined();
+  return refused(outcome.usage ?? {});
+}
 const fieldsOf = (outcome: object): string[] => (refused(outcome).fields ?? []).map(({ field }) => field);
 const fingerprintOf = (outcome: object): string => {
   if (!('key' in outcome)) throw new Error(`refused: ${JSON.stringify(outcome)}`);
@@ -223,7 +229,7 @@ describe('usage', () => {
     ['invalid_count', 'usage.counts.cache_write_5m', { report: { case: 'counts', value: { cacheWrite5m: -1n } } }],
     ['usage_missing', 'usage.counts', { report: { case: 'counts', value: { webSearches: 1n } } }],
   ])('is refused as %s of %s, case %#', (why, field, usage) => {
-    const refusal = refused(settleOf(usage));
+    const refusal = refusedReport(settleOf(usage));
     expect(refusal).toMatchObject({ reason: 'USAGE_INVALID', fields: [{ field }], unpriced: { why, field } });
     expect(refusal.message).toContain('usage_unknown');
   });
@@ -233,12 +239,12 @@ describe('usage', () => {
   });
 
   it('knows every kind, and holds what is hostile in bounds', () => {
-    for (const kind of USAGE_KINDS) expect(refused(settleOf(raw('null', kind))).reason).toBe('USAGE_INVALID');
+    for (const kind of USAGE_KINDS) expect(refusedReport(settleOf(raw('null', kind))).reason).toBe('USAGE_INVALID');
     for (const json of ['['.repeat(65_536), `{"usage":${'{"usage":'.repeat(6_000)}1${'}'.repeat(6_001)}`, '1e999']) {
-      expect(refused(settleOf(raw(json))).reason).toBe('USAGE_INVALID');
+      expect(refusedReport(settleOf(raw(json))).reason).toBe('USAGE_INVALID');
     }
     const polluted = settleOf(raw('{"__proto__": {"prompt_tokens": 1, "completion_tokens": 1}}'));
-    expect(refused(polluted).unpriced?.why).toBe('usage_missing');
+    expect(refusedReport(polluted).unpriced?.why).toBe('usage_missing');
   });
 
   it('is another request with any other field, a report by its text', () => {

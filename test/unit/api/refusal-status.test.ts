@@ -94,8 +94,12 @@ describe('refusalStatus', () => {
       { budget: 'acme/x', limit: 'day', amountMicros: 5n, availableMicros: 1n },
       { budget: 'acme', limit: 'day', amountMicros: 9n, availableMicros: 2n },
     ];
-    const status = refusalStatus(refusal('EXCEEDS_LIMIT', { budget: 'acme', limit: 'day', failing }));
-    expect(detail(status, 'ErrorInfo')).toMatchObject({ metadata: { budget: 'acme', limit: 'day', amount: '9' } });
+    const status = refusalStatus(
+      refusal('EXCEEDS_LIMIT', { budget: 'acme', limit: 'day', failing, largestMicros: 0n }),
+    );
+    expect(detail(status, 'ErrorInfo')).toMatchObject({
+      metadata: { budget: 'acme', limit: 'day', amount: '9', largest: '0' },
+    });
   });
 
   it('says of a bound the most that is allowed and what there is', () => {

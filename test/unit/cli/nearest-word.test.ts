@@ -14,6 +14,7 @@ it.each([
   ['max_activ', 'max_active'],
   ['max-lease', 'max_lease'],
   ['owner', undefined],
+  ['mint', undefined],
   ['k', undefined],
   ['', undefined],
 ])('%j is most likely %j', (typed, meant) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { apply } from '../../../src/kernel/apply.ts';
 import { NO_SHAPE } from '../../../src/kernel/budget.ts';
 import { ENFORCED } from '../../../src/kernel/enforcement.ts';
 import { ANY_MODEL } from '../../../src/kernel/price.ts';
@@ -54,6 +55,33 @@ describe('CreateBudget', () => {
   it('counts in USD where a root names no unit', () => {
     const driver = new KernelDriver();
     expect(budgetOf(driver.run(driver.make.create('t', { limits: 1 }))).def.unit).toBe('USD');
+  });
+
+  it.each(['usd', 'Usd', 'uSD'])('makes no tree in %s, and names what is wrong beside it', (unit) => {
+    const driver = new KernelDriver();
+    const refusal = refused(driver.run(driver.make.create('t', { unit })));
+    expect(refusal).toMatchObject({
+      reason: 'INVALID_FIELD',
+      fields: [{ field: 'budget.uncapped' }, { field: 'budget.unit' }],
+    });
+    expect(driver.journal).toEqual([]);
+    const change = { ...driver.make.create('t', { limits: 1, unit }), key: undefined };
+    const applied = { ...change, kind: 'ApplyBudgets', changes: [change], dryRun: false } as const;
+    expect(refused(driver.run(applied)).fields).toMatchObject([{ field: 'changes[0].create.budget.unit' }]);
+    expect(driver.state.counts().budgets).toBe(0);
+  });
+
+  it('leaves a tree that counts in usd what it is: a repeat of its making is answered, and its unit may be named', () => {
+    const driver = new KernelDriver();
+    const made = driver.make.create('t', { limits: 100, unit: 'INR', key: 'k' });
+    for (const entry of driver.decide(made).entries) {
+      apply(driver.state, 'def' in entry ? { ...entry, def: { ...entry.def, unit: 'usd' } } : entry);
+    }
+    driver.state.commit();
+    const again = budgetOf(driver.run({ ...made, unit: 'usd' }));
+    expect([again.replayed, again.def.unit]).toEqual([true, 'usd']);
+    expect(budgetOf(driver.run(driver.make.create('t/x', { unit: 'usd' }))).def.unit).toBe('usd');
+    expect(refused(driver.run(driver.make.create('t', { limits: 1, unit: 'usd' }))).reason).toBe('BUDGET_EXISTS');
   });
 
   it.each([

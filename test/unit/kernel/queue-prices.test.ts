@@ -180,6 +180,166 @@ describe('rules on models while there is no price book', () => {
   });
 });
 
+describe('what enforcement would have said to one that waits, while there is no price book', () => {
+  const UNREAD: Unpriced = { kind: 'unpriced', reason: 'STORE_UNAVAILABLE', message: 'not read', retryAfterMs: 1_000 };
+  const UNREADABLE: Unpriced = { kind: 'unpriced', reason: 'PRICE_UNKNOWN', message: 'not to be read' };
+  const MODES = ['observe', 'warn', 'soft'] as const;
+  const ALIAS = { allowed: ['openai/our-model'] };
+  let hold: string;
+
+  /** One waits below a budget that only watches, or lets pass more than it says, and lists models by an alias. */
+  function watched(mode: (typeof MODES)[number], amount = 10 * GPT_MICROS): string {
+    driver.run(driver.make.create('t', { limits: GPT_MICROS }));
+    const enforcement = { mode, toleranceMicros: mode === 'soft' ? 10_000n : 0n };
+    driver.run(driver.make.create('t/w', { limits: amount, enforcement }));
+    hold = driver.hold('t', GPT_MICROS, { ttlMs: 10 * HOUR_MS });
+    const command = driver.make.reserve('t/w', 0, { waitMs: HOUR_MS, key: 'k', call: GPT });
+    const answer = driver.run(command);
+    if (answer.kind !== 'queued') throw new Error(answer.kind);
+    return answer.id;
+  }
+
+  function free(why: Unpriced, models: object): void {
+    driver.pricing = createPricing({ book: () => why, outputTokensDefault: 4_096 });
+    driver.run(driver.make.update('t/w', { models }));
+    driver.run(driver.make.release(hold));
+  }
+
+  const shadowOf = (id: string) => driver.state.reservation(id as never)?.shadow;
+
+  // Soft refuses a call by itself, as enforce does.
+  const WATCHING = MODES.filter((mode) => mode !== 'soft');
+
+  it.each(
+    WATCHING.flatMap(
+      (mode) =>
+        [
+          [mode, 'gpt-4o', undefined],
+          [mode, 'gpt-4o-mini', { mode, reason: 'MODEL_NOT_ALLOWED', budget: 't/w' }],
+        ] as const,
+    ),
+  )('%s: is said once the book is read, where the alias is %s', (mode, model, shadow) => {
+    const id = watched(mode);
+    free(UNREAD, ALIAS);
+    expect(driver.told()).toStrictEqual({});
+    expect(driver.state.queueDueMs).toBe(driver.nowMs + 1_000);
+    // Nobody slips past.
+    expect(refused(driver.run(driver.make.reserve('t', 1))).reason).toBe('CAPACITY_HELD');
+    driver.pricing = testPricing(() => bookWithAlias('our-model', model));
+    driver.advance(1_000);
+    driver.look();
+    expect(driver.told()).toStrictEqual({ [id]: GPT_MICROS });
+    expect(shadowOf(id)).toEqual(shadow);
+  });
+
+  it.each([UNREAD, UNREADABLE])('is said at once where it is known without it ($reason)', (why) => {
+    const id = watched('observe');
+    free(why, { allowed: [] });
+    expect(driver.told()).toStrictEqual({ [id]: GPT_MICROS });
+    expect(shadowOf(id)).toEqual({ mode: 'observe', reason: 'MODEL_NOT_ALLOWED', budget: 't/w' });
+  });
+
+  it.each([
+    ['nothing', 10 * GPT_MICROS, undefined],
+    ['what its limits say', 1, { mode: 'warn', reason: 'EXCEEDS_LIMIT', budget: 't/w' }],
+  ] as const)(
+    'is %s where the book can not be read: nobody waits for a budget that only watches',
+    (_, amount, shadow) => {
+      const id = watched('warn', amount);
+      free(UNREADABLE, ALIAS);
+      expect(driver.told()).toStrictEqual({ [id]: GPT_MICROS });
+      expect(shadowOf(id)).toEqual(shadow);
+    },
+  );
+
+  it('is never a fault of the moment', () => {
+    for (const mode of MODES) {
+      for (const why of [UNREAD, UNREADABLE]) {
+        driver = new QueueDriver();
+        watched(mode);
+        free(why, ALIAS);
+        driver.advance(2 * HOUR_MS);
+        driver.look();
+        const shadows = driver.journal.flatMap((entry) =>
+          entry.type === 'Granted' ? (entry.reservation.shadow ?? []) : [],
+        );
+        expect(shadows).toEqual([]);
+      }
+    }
+  });
+
+  it('ends no wait: whose time is over meanwhile is told so, and may wait anew', () => {
+    const id = watched('observe');
+    free(UNREAD, ALIAS);
+    driver.advance(HOUR_MS);
+    driver.look();
+    expect(driver.told()).toStrictEqual({ [id]: 'QUEUE_TIMEOUT' });
+    expect(driver.refusalOf(id)).toMatchObject({ budget: 't', limit: 'lifetime', retryAfterMs: expect.any(Number) });
+    const again = driver.run(driver.make.reserve('t/w', 0, { waitMs: HOUR_MS, key: 'k', call: GPT }));
+    expect(refused(again).reason).toBe('STORE_UNAVAILABLE');
+  });
+});
+
+describe('an alternative that is a call, while the book is not read yet', () => {
+  const MINI = { label: 'mini', maxMicros: 0n, call: callOf('openai/gpt-4o-mini') };
+  const SMALL = { label: 'small', maxMicros: 1n };
+  const unread = () => {
+    const why: Unpriced = { kind: 'unpriced', reason: 'STORE_UNAVAILABLE', message: 'x', retryAfterMs: 1_000 };
+    driver.pricing = createPricing({ book: () => why, outputTokensDefault: 4_096 });
+  };
+  const reserve = (more: object = {}) =>
+    driver.make.reserve('t', 1_000, { key: 'a', alternatives: [MINI, SMALL], ...more });
+
+  beforeEach(() => {
+    driver.run(driver.make.create('t', { limits: 1_000, enforcement: { onExhaustion: 'degrade' } }));
+    driver.settle(driver.hold('t', 500), 500);
+  });
+
+  it.each([1_000, 5_000])(
+    'leaves a request for %s open, and neither a refusal nor another alternative is its answer',
+    (max) => {
+      unread();
+      const seq = driver.journal.length;
+      const ask = () => driver.run(driver.make.reserve('t', max, { key: 'a', alternatives: [MINI, SMALL] }));
+      expect(refused(ask())).toMatchObject({ reason: 'STORE_UNAVAILABLE', retryAfterMs: 1_000 });
+      expect(driver.journal).toHaveLength(seq);
+      driver.pricing = testPricing();
+      expect(ask()).toMatchObject({ kind: 'reservation', reservation: { alternative: 'mini' } });
+    },
+  );
+
+  it('comes after those before it, and after what was asked for first', () => {
+    unread();
+    const other = driver.run(reserve({ alternatives: [SMALL, MINI] }));
+    expect(other).toMatchObject({ kind: 'reservation', reservation: { alternative: 'small' } });
+    const first = driver.run(driver.make.reserve('t', 10, { key: 'b', alternatives: [MINI] }));
+    expect(first).toMatchObject({ kind: 'reservation', reservation: { alternative: '' } });
+  });
+
+  it('is granted to one that waits once the book is read, though nothing else happens', () => {
+    unread();
+    const answer = driver.run(reserve({ waitMs: HOUR_MS }));
+    if (answer.kind !== 'queued') throw new Error(answer.kind);
+    expect(driver.told()).toStrictEqual({});
+    expect(driver.state.queueDueMs).toBe(driver.nowMs + 1_000);
+    driver.pricing = testPricing();
+    driver.advance(1_000);
+    driver.look();
+    expect(driver.told()).toStrictEqual({ [answer.id]: MINI_MICROS });
+  });
+
+  it('keeps one in the queue that could not be granted what it asked for first any more', () => {
+    unread();
+    const answer = driver.run(reserve({ waitMs: 2_000 }));
+    if (answer.kind !== 'queued') throw new Error(answer.kind);
+    driver.run(driver.make.update('t', { limits: 900 }));
+    expect(driver.told()).toStrictEqual({});
+    driver.advance(2_000);
+    driver.look();
+    expect(driver.refusalOf(answer.id)).toMatchObject({ reason: 'QUEUE_TIMEOUT', retryAfterMs: expect.any(Number) });
+  });
+});
+
 function bookWithAlias(alias: string, model: string): PriceBook {
   const row = testRow(`openai/${model}`, { input: 2_500_000n, output: 10_000_000n });
   const named = {

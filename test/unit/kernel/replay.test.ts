@@ -37,6 +37,19 @@ const kinds: Readonly<Record<string, (driver: KernelDriver, id: string) => Comma
   TopUp: ({ make }) => make.topUp('t', 40, { key: 'k' }),
 };
 
+it('a Settle whose report is refused by now is answered as before, and a new one is refused before anything is looked for', () => {
+  const driver = withBudget();
+  const id = driver.hold('t', 30);
+  const settle = driver.make.settle(id, 7, { key: 'k' });
+  const first = granted(driver.run(settle));
+  const usage = { kind: 'refusal', reason: 'USAGE_INVALID', message: 'usage.raw.json must be JSON' } as const;
+  const again = granted(repeat(driver, { ...settle, actualMicros: undefined, usage }));
+  expect(again).toEqual({ ...first, replayed: true });
+  const fresh = { ...driver.make.settle(id, undefined, { key: 'other' }), usage };
+  expect(repeat(driver, fresh)).toBe(usage);
+  expect(driver.state.remembered('other')).toBeUndefined();
+});
+
 // What may differ between an answer and its repeat.
 const asRepeat = (answer: object): object =>
   JSON.parse(

@@ -1,8 +1,13 @@
-// A fault in the queue of a tree: Settle, Release and all else of the tree go on, and what came back is offered later.
-import { expect, test, vi } from 'vitest';
+// A fault in the queue of a tree: Settle, Release and all else of the tree go on, and what came back is offered later. Where it is what
+// is in memory of the tree that is wrong, it is read anew.
+import { describe, expect, test, vi } from 'vitest';
+import type { BudgetDef } from '../../../src/kernel/budget.ts';
 import { InvariantError } from '../../../src/kernel/invariant.ts';
+import type { TreeState } from '../../../src/kernel/tree-state.ts';
 import { WaitQueue } from '../../../src/kernel/wait-queue.ts';
+import { Commands } from '../../support/commands.ts';
 import { granted } from '../../support/kernel-driver.ts';
+import { settle } from '../../support/manual-time.ts';
 import { type WaitingWorld, worldForEach } from '../../support/waiting-world.ts';
 
 let world: WaitingWorld;
@@ -45,4 +50,160 @@ test('a wait that is over while the queue rests ends in its time', async () => {
   for (let second = 0; second < 6; second += 1) await world.elapse(1_000);
   expect(caller.answer).toMatchObject({ kind: 'refusal', reason: 'QUEUE_TIMEOUT' });
   expect(faultLines()).toBe(1);
+});
+
+const linesOf = (text: string): number => world.logged.filter((line) => line.includes(text)).length;
+
+/** What is in memory of the tree. */
+function inMemory(): TreeState {
+  const tree = world.lane.cache.peek('t' as never);
+  if (tree === undefined) throw new Error('the tree is not in memory');
+  return tree.state;
+}
+
+const fault = (): never => {
+  throw new TypeError('a fault');
+};
+
+/** Spoils the one that waits, in memory alone: whoever reads a field of what it is judged with fails. */
+function spoilWaiting(field: 'ttlMs' | 'blockedBy'): void {
+  const [waiting] = inMemory().queue?.waiting() ?? [];
+  if (waiting === undefined) throw new Error('nobody waits');
+  const queued = Object.defineProperty({ ...waiting.queued }, field, { get: fault, enumerable: true });
+  inMemory().putReservation({ ...waiting, queued });
+  inMemory().commit();
+}
+
+/** Spoils the tree's root, in memory alone. */
+function spoilAlerts(): void {
+  const root = inMemory().budgetAt('t' as never);
+  if (root === undefined) throw new Error('there is no root');
+  const def: BudgetDef = Object.defineProperty({ ...root.def }, 'alertAt', { get: fault, enumerable: true });
+  inMemory().putBudget({ ...root, def });
+  inMemory().commit();
+}
+
+async function elapseSeconds(count: number): Promise<void> {
+  for (let second = 0; second < count; second += 1) await world.elapse(1_000);
+}
+
+describe('memory of a tree that is what is wrong', () => {
+  test('is read anew after the third fault of one that waits, which is granted then', async () => {
+    const hold = await world.hold(100);
+    const caller = await world.wait(50);
+    const loads = world.loads.length;
+    spoilWaiting('ttlMs');
+    granted(await world.release(hold));
+    await elapseSeconds(19);
+    expect([faultLines(), world.loads.length - loads, caller.answer]).toEqual([2, 0, undefined]);
+    await elapseSeconds(3);
+    expect(granted(await caller.answering).reservation.figures.grantedMicros).toBe(50n);
+    expect([faultLines(), world.loads.length - loads, linesOf('read anew')]).toEqual([3, 1, 1]);
+    expect(await world.typesWritten()).toEqual(['Granted', 'Enqueued', 'Released', 'Granted']);
+  });
+
+  test('and is not: then it is read once in so many faults and no oftener, and nobody is held up', async () => {
+    const hold = await world.hold(100);
+    await world.wait(50, { waitMs: 600_000 });
+    const loads = world.loads.length;
+    vi.spyOn(WaitQueue.prototype, 'nextUnjudged').mockImplementation(fault);
+    granted(await world.release(hold));
+    await elapseSeconds(64);
+    const readCount = world.loads.length - loads;
+    expect([readCount, linesOf('read anew')]).toEqual([3, 3]);
+    expect(faultLines()).toBeLessThanOrEqual(readCount * 3 + 1);
+    granted(await world.lane.submit(world.make.reserve('t', 100)));
+    expect(world.lane.quarantinedTrees).toEqual([]);
+  });
+
+  test('fails no command in whose company it shows', async () => {
+    await world.lane.submit(world.make.update('t', { alertAt: [50] }));
+    const hold = await world.hold(10);
+    spoilAlerts();
+    const answers = await Promise.all([
+      world.lane.submit(world.make.reserve('t', 20)),
+      world.lane.submit(world.make.settle(hold, 10)),
+      world.lane.submit(world.make.reserve('t', 30)),
+    ]);
+    for (const answer of answers) granted(answer);
+    expect(linesOf('a batch failed')).toBe(1);
+    expect(await world.lane.submit(world.make.getBudget('t'))).toMatchObject({ lifetime: { heldMicros: 50n } });
+  });
+
+  test('puts no tree out of service by a fault of the program in recording lapses', async () => {
+    await world.lane.submit(world.make.update('t', { alertAt: [50], onExpiry: 'charge' }));
+    granted(await world.lane.submit(world.make.reserve('t', 10, { ttlMs: 1_000 })));
+    spoilAlerts();
+    world.nowMs += 1_000;
+    await expect(world.lane.submit(world.make.getBudget('t'))).rejects.toThrow('a fault');
+    const budget = await world.lane.submit(world.make.getBudget('t'));
+    expect(budget).toMatchObject({ lifetime: { heldMicros: 0n, settledMicros: 10n } });
+    expect(world.lane.quarantinedTrees).toEqual([]);
+  });
+});
+
+describe('those for whom nobody has come back', () => {
+  test('are let go though one of them can not be: it is tried again, and commands go on', async () => {
+    const hold = await world.hold(100);
+    await world.wait(50, { waitMs: 600_000 });
+    await world.wait(40, { waitMs: 600_000 });
+    world.lane.reset();
+    world.lane.noteServing();
+    granted(await world.lane.submit(world.make.reserve('t', 0)));
+    const [bad] = inMemory().queue?.waiting() ?? [];
+    if (bad === undefined) throw new Error('nobody waits');
+    const figures = Object.defineProperty({ ...bad.figures }, 'lapsedHeldMicros', { get: fault, enumerable: true });
+    inMemory().putReservation({ ...bad, figures });
+    inMemory().commit();
+    world.nowMs += 10_000;
+    granted(await world.lane.submit(world.make.settle(hold, 10)));
+    expect(inMemory().queue?.count).toBe(1);
+    expect(faultLines()).toBe(1);
+    await elapseSeconds(32);
+    expect(inMemory().queue).toBeUndefined();
+    expect((await world.typesWritten()).filter((type) => type === 'LeftQueue')).toHaveLength(2);
+  });
+});
+
+describe('what was decided of those who wait and can not be applied', () => {
+  test("is nobody's command: all else goes on with the tree read anew, whose queue rests", async () => {
+    await world.lane.submit({ ...new Commands('u').create('u', { limits: 100 }) });
+    const hold = await world.hold(100);
+    const caller = await world.wait(50);
+    const loads = world.loads.length;
+    const broken = vi.spyOn(WaitQueue.prototype, 'remove').mockImplementation(fault);
+    const answers = await Promise.all([
+      world.lane.submit(world.make.settle(hold, 10)),
+      world.lane.submit(world.make.reserve('t', 20)),
+      world.lane.submit(new Commands('u').reserve('u', 30)),
+    ]);
+    for (const answer of answers) granted(answer);
+    await settle();
+    expect(caller.answer).toBeUndefined();
+    expect([linesOf('could not be served'), world.loads.length - loads]).toEqual([1, 1]);
+    await elapseSeconds(9);
+    expect(broken.mock.calls).toHaveLength(1);
+    await elapseSeconds(1);
+    expect(broken.mock.calls).toHaveLength(2);
+    broken.mockRestore();
+    await elapseSeconds(11);
+    expect(granted(await caller.answering).reservation.figures.grantedMicros).toBe(50n);
+    expect(world.lane.quarantinedTrees).toEqual([]);
+    expect(await world.typesWritten()).toEqual(['Granted', 'Enqueued', 'Settled', 'Granted', 'Granted']);
+  });
+});
+
+test('a queue that can not even be made anew holds up no command', async () => {
+  const hold = await world.hold(100);
+  const caller = await world.wait(50);
+  const [broken, anew] = (['nextUnjudged', 'rest'] as const).map((method) =>
+    vi.spyOn(WaitQueue.prototype, method).mockImplementation(fault),
+  );
+  const answers = [world.lane.submit(world.make.settle(hold, 10)), world.lane.submit(world.make.reserve('t', 20))];
+  for (const answer of await Promise.all(answers)) granted(answer);
+  expect(linesOf('could not be served')).toBe(1);
+  broken?.mockRestore();
+  anew?.mockRestore();
+  await elapseSeconds(11);
+  expect(granted(await caller.answering).reservation.figures.grantedMicros).toBe(50n);
 });

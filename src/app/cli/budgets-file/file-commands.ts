@@ -161,7 +161,7 @@ function addLint(program: Command, context: CommandContext): void {
       context.endFailed(PLAN_EXIT.failed);
       const problems = new FileProblems();
       const budgets = readBudgetsFile(readContent(file), problems);
-      const units = unitsOfTrees(budgets, () => undefined, problems);
+      const units = unitsOfTrees(budgets, undefined, problems);
       refuseProblems(problems, file, terminal);
       const warnings = warningsOf(budgets, file, units, undefined);
       if (command.optsWithGlobals<{ readonly json?: boolean }>().json === true) {
@@ -193,7 +193,7 @@ async function preparePlans(session: Session, { file, tree: only, prune = false 
   const problems = new FileProblems();
   const all = readBudgetsFile(readContent(file), problems);
   // What is wrong with its units is told with all else: by the file alone, since nothing will be asked.
-  if (problems.count > 0) unitsOfTrees(all, () => undefined, problems);
+  if (problems.count > 0) unitsOfTrees(all, undefined, problems);
   refuseProblems(problems, file, session.terminal);
   const budgets = only === undefined ? all : all.filter(({ path }) => treeOf(path) === only);
   if (budgets.length === 0)

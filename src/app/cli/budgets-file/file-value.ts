@@ -1,6 +1,7 @@
 // Values of the file as they are read, and as they are written: each reader says what it wanted where it gets something else.
 import { MICROS_MAX } from '../../../kernel/money.ts';
 import { formatMicros, parseAmountOr } from '../amount.ts';
+import { didYouMean } from '../nearest-word.ts';
 import { UsageError } from '../usage-error.ts';
 import type { FileProblems, Position } from './file-problems.ts';
 import type { Located, LocatedEntry } from './located-yaml.ts';
@@ -121,7 +122,11 @@ export function writeAmount(micros: bigint, unit: string): string {
 export function readWord<T>(reading: Reading, node: Located, words: Readonly<Record<string, T>>): T | undefined {
   const word = node.kind === 'scalar' && typeof node.value === 'string' ? node.value : undefined;
   if (word !== undefined && Object.hasOwn(words, word)) return words[word];
-  note(reading, node.at, `must be one of ${Object.keys(words).join(', ')}`);
+  note(
+    reading,
+    node.at,
+    `must be one of ${Object.keys(words).join(', ')}${didYouMean(word ?? '', Object.keys(words))}`,
+  );
   return undefined;
 }
 

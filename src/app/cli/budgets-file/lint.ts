@@ -3,6 +3,7 @@
 import { windowName } from '../../../api/validate/window-name.ts';
 import type { BudgetTerms, LimitInput } from '../../../kernel/budget.ts';
 import { type BudgetPath, chainOf, parentOf, treeOf } from '../../../kernel/names.ts';
+import { isMistypedDollars, UNIT_DEFAULT } from '../../../kernel/unit.ts';
 import { sameRule } from '../../../kernel/window.ts';
 import { formatAmount } from '../amount.ts';
 import type { FileProblem } from './file-problems.ts';
@@ -21,6 +22,8 @@ interface Subject extends Above {
   /** Whether nothing above is missing in `above`. */
   readonly isChainKnown: boolean;
   readonly unit: string;
+  /** Whether its tree may be one that is to be made in that unit; not where the service was asked. */
+  readonly isUnitNew: boolean;
   /** Paths of the budgets of the file right below and anywhere below; none below a template. */
   readonly below: readonly BudgetPath[];
   readonly isTemplate: boolean;
@@ -35,6 +38,7 @@ type Rule = (subject: Subject) => Finding[];
 
 /** All of them; docs/budgets-file.md has what each says. */
 export const RULES: readonly Rule[] = [
+  mistypedDollars,
   noLimit,
   needlessUncapped,
   aboveParent,
@@ -72,6 +76,7 @@ export function lintBudgets(
       above,
       isChainKnown: above.length === chain.length,
       unit: unitOf(treeOf(budget.path)),
+      isUnitNew: known === undefined,
       below: budgets.map(({ path }) => path).filter((path) => path.startsWith(`${budget.path}/`)),
       isTemplate: false,
       siblings: budgets
@@ -98,6 +103,12 @@ function findingsOf(subject: Subject, prefix: string): Finding[] {
     siblings: [],
   };
   return [...own, ...findingsOf(inner, `${prefix}child_template.`)];
+}
+
+// A file without the root is of a tree that is there.
+function mistypedDollars({ name, unit, isUnitNew, isTemplate }: Subject): Finding[] {
+  if (!isUnitNew || isTemplate || name.includes('/') || !isMistypedDollars(unit)) return [];
+  return [['unit', `unit ${unit} is ${UNIT_DEFAULT} in another case: the service makes no tree in it`]];
 }
 
 function noLimit({ terms, above, isChainKnown }: Subject): Finding[] {

@@ -6,6 +6,7 @@ import { checkLabels } from '../../../api/validate/labels.ts';
 import { checkText, type Problems } from '../../../api/validate/problems.ts';
 import { BudgetSchema } from '../../../gen/budgetd/v1/budget_pb.ts';
 import { type BudgetPath, parsePath, type TreeId, treeOf } from '../../../kernel/names.ts';
+import { isMistypedDollars, newUnitProblem, UNIT_DEFAULT } from '../../../kernel/unit.ts';
 import { BUDGET_FIELDS, type NormalBudget, normalBudget } from './budget-fields.ts';
 import type { FileProblems, Position } from './file-problems.ts';
 import { type Reading, readMap } from './file-value.ts';
@@ -117,16 +118,14 @@ export function positionOf({ at, positions }: Pick<FileBudget, 'at' | 'positions
   return at;
 }
 
-/** What nobody says otherwise. */
-const UNIT_DEFAULT = 'USD';
-
 /**
  * The unit of each tree: as `knownUnit` has it, else as its root says, else as most of its amounts do, so that one that is mistyped is
- * the one that is told of. Notes amounts in another one, and a root that says another one.
+ * the one that is told of. Notes amounts in another one, a root that says another one, and one that no tree is made with. `knownUnit`:
+ * undefined for a tree that is not there; without it nobody has looked, and a tree may count in whatever its file says.
  */
 export function unitsOfTrees(
   budgets: readonly FileBudget[],
-  knownUnit: (tree: TreeId) => string | undefined,
+  knownUnit: ((tree: TreeId) => string | undefined) | undefined,
   problems: FileProblems,
 ): ReadonlyMap<TreeId, string> {
   const units = new Map<TreeId, string>();
@@ -135,14 +134,17 @@ export function unitsOfTrees(
     if (units.has(tree)) continue;
     const own = budgets.filter(({ path }) => treeOf(path) === tree);
     const stated = own.find(({ path }) => path === (tree as string))?.message.unit;
-    const unit = knownUnit(tree) ?? meantUnit(stated || mostTyped(own));
+    const known = knownUnit?.(tree);
+    const said = stated || mostTyped(own);
+    const unit = known ?? (knownUnit !== undefined && isMistypedDollars(said) ? UNIT_DEFAULT : said);
     units.set(tree, unit);
     for (const each of own) {
       // What is no unit has been told of already.
-      const said = each.message.unit === '' || unitProblem(each.message.unit) !== undefined ? unit : each.message.unit;
-      const wrong = said === unit ? [] : [{ at: positionOf(each, 'unit'), unit: said }];
+      const ownUnit =
+        each.message.unit === '' || unitProblem(each.message.unit) !== undefined ? unit : each.message.unit;
+      const wrong = ownUnit === unit ? [] : [{ at: positionOf(each, 'unit'), unit: ownUnit }];
       for (const { at, unit: typed } of [...wrong, ...each.units.filter((amount) => amount.unit !== unit)]) {
-        const problem = unitProblem(typed);
+        const problem = unitProblem(typed) ?? (known === undefined ? newUnitProblem(typed) : undefined);
         const inTree = `the tree ${tree} counts in ${unit}, not in ${typed}`;
         problems.add(at, problem === undefined ? inTree : `the unit ${typed} ${problem}`);
       }
@@ -151,16 +153,13 @@ export function unitsOfTrees(
   return units;
 }
 
-// Of as many the one that comes first.
+// Of as many the one that comes first. USD in another case is meant as USD where any amount says USD.
 function mostTyped(budgets: readonly FileBudget[]): string {
+  const typed = budgets.flatMap(({ units }) => units).map(({ unit }) => unit);
   const counts = new Map<string, number>();
-  for (const { unit } of budgets.flatMap(({ units }) => units)) {
-    const meant = meantUnit(unit);
+  for (const unit of typed) {
+    const meant = isMistypedDollars(unit) && typed.includes(UNIT_DEFAULT) ? UNIT_DEFAULT : unit;
     counts.set(meant, (counts.get(meant) ?? 0) + 1);
   }
   return [...counts].reduce((most, each) => (each[1] > most[1] ? each : most), [UNIT_DEFAULT, 0] as const)[0];
-}
-
-function meantUnit(unit: string): string {
-  return unit.toUpperCase() === UNIT_DEFAULT ? UNIT_DEFAULT : unit;
 }

@@ -18,8 +18,9 @@ import {
   type UnitPrice,
 } from '../../../gen/budgetd/v1/price_pb.ts';
 import { ServerInfoService } from '../../../gen/budgetd/v1/server_info_pb.ts';
-import { type Amount, parseAmount } from '../amount.ts';
+import { type Amount, parseAmountOr } from '../amount.ts';
 import { parseModelName } from '../call-options.ts';
+import { wordOption } from '../closed-word.ts';
 import { durationToMs } from '../duration.ts';
 import { parseInstant } from '../instant.ts';
 import { NotFoundError } from '../not-found-error.ts';
@@ -28,7 +29,7 @@ import { type Listing, readPages } from '../pages.ts';
 import { type CommandContext, type Session, withSession } from '../session.ts';
 import { UsageError } from '../usage-error.ts';
 import { drawAliases, drawCatalogue, drawRow, drawRows, drawUnits } from './draw-prices.ts';
-import { requireProvider } from './known-provider.ts';
+import { noPrice, requireProvider } from './known-names.ts';
 import { addRowOptions, parseUsd, type RowOptions, rowOf, rowWarnings } from './row-options.ts';
 
 const {
@@ -136,7 +137,7 @@ async function list(session: Session, name: string, { at, all, maxRows }: ListOp
   const { provider, model = '' } = name.includes('/') ? parseModelName(name) : { provider: name };
   const atTime = all === true ? undefined : (at ?? (await timeOf(session)));
   const listing = await readRows(session, { provider: provider ?? '', model, ...(atTime && { atTime }) }, maxRows);
-  if (listing.rows.length === 0 && name !== '') throw new NotFoundError(`no price for ${name} ${elsewhere(all)}`);
+  if (listing.rows.length === 0 && name !== '') throw await noPrice(session, name, elsewhere(all));
   const reply = create(ListPricesResponseSchema, { rows: [...listing.rows], nextPageToken: listing.nextPageToken });
   session.show(ListPricesResponseSchema, reply, () => {
     const [only, ...more] = listing.rows;
@@ -213,9 +214,11 @@ function addAlias(prices: Command, context: CommandContext): void {
     .command('alias <provider/name> <provider/model>')
     .description('let a name stand for a model that has a price; "none" withdraws it')
     .addOption(
-      new Option('--form <form>', 'whether a date may follow the name: dated -2026-09-01, dated_compact -20260901')
-        .choices(Object.keys(FORMS))
-        .default('exact'),
+      wordOption(
+        '--form <form>',
+        'whether a date may follow the name: dated -2026-09-01, dated_compact -20260901',
+        Object.keys(FORMS),
+      ).default('exact'),
     )
     .action((name: string, target: string, { form }: { readonly form: keyof typeof FORMS }) =>
       withSession(context, command, async (session) => {
@@ -250,13 +253,13 @@ function addUnit(prices: Command, context: CommandContext): void {
   const command = prices
     .command('unit <unit>')
     .description('say what a unit is worth, so that trees that count in it have prices')
-    .addOption(new Option('--per-usd <amount>', 'so much of it is one USD').argParser(parseAmount))
-    .addOption(new Option('--usd <amount>', 'one of it is so many USD').argParser(parseUsd))
+    .addOption(new Option('--per-usd <rate>', 'so much of it is one USD').argParser(parsePerUsd))
+    .addOption(new Option('--usd <usd>', 'one of it is so many USD').argParser(parseUsd))
     .addOption(new Option('--from <time>', 'when it begins to count (default: now)').argParser(parseInstant))
     .requiredOption('--source <text>', 'where it was read')
     .action((unit: string, options: UnitOptions) =>
       withSession(context, command, async (session) => {
-        const unitPrice = { unit, ...worthOf(options), source: options.source };
+        const unitPrice = { unit, ...worthOf(unit, options), source: options.source };
         const from = options.from === undefined ? {} : { effectiveFromTime: options.from };
         const reply = await session.connection.call(addUnitPrice, { unitPrice: { ...unitPrice, ...from } });
         session.show(AddUnitPriceResponseSchema, reply, () =>
@@ -280,7 +283,18 @@ interface UnitOptions {
 
 const ONE_MICROS = 1_000_000n;
 
-function worthOf({ perUsd, usd }: UnitOptions): { readonly unitMicros: bigint; readonly usdMicros: bigint } {
+// How much of a unit is one USD: no amount of money, but a rate, which may have the unit behind it.
+function parsePerUsd(text: string): Amount {
+  return parseAmountOr(text, 'write how much of the unit is one USD, 84.1234', 'a rate');
+}
+
+function worthOf(
+  unit: string,
+  { perUsd, usd }: UnitOptions,
+): { readonly unitMicros: bigint; readonly usdMicros: bigint } {
+  if (perUsd?.unit !== undefined && perUsd.unit !== unit) {
+    throw new UsageError(`--per-usd says how much ${unit} is one USD, not how much ${perUsd.unit}`);
+  }
   if (perUsd !== undefined && usd === undefined) return { unitMicros: perUsd.micros, usdMicros: ONE_MICROS };
   if (usd !== undefined && perUsd === undefined) return { unitMicros: ONE_MICROS, usdMicros: usd.micros };
   throw new UsageError('say what it is worth: --per-usd 84.1234, or --usd 0.01');

@@ -2,7 +2,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Command, Option } from 'commander';
 import { PriceMark, type PriceRow, type PriceRowSchema } from '../../../gen/budgetd/v1/price_pb.ts';
-import { type Amount, formatMicros, parseAmount } from '../amount.ts';
+import { type Amount, formatMicros, parseAmountOr } from '../amount.ts';
 import { durationFromMs } from '../duration.ts';
 import { parseInstant } from '../instant.ts';
 import { parseCount } from '../options.ts';
@@ -143,7 +143,7 @@ function amountsOf(options: object, names: Readonly<Record<string, string>>): Re
 
 /** Reads dollars. Throws UsageError. */
 export function parseUsd(text: string): Amount {
-  const amount = parseAmount(text);
+  const amount = parseAmountOr(text, 'write 0.25 or "0.25 USD"', 'a price in USD');
   if (amount.unit === undefined || amount.unit === 'USD') return amount;
   throw new UsageError(`"${text}": prices are in USD`);
 }

@@ -387,7 +387,7 @@ export type UnitPrice = Message<"budgetd.v1.UnitPrice"> & {
 
   /**
    * Required: unit as trees write it: 1 to 16 letters of [A-Za-z], not "USD" in whatever case, and not another case of a unit that has
-   * a price.
+   * a price, unless it has one itself.
    *
    * @generated from field: string unit = 2;
    */

@@ -7,11 +7,11 @@ import { FileProblems, formatProblem } from '../../../../src/app/cli/budgets-fil
 import { type KnownAbove, lintBudgets, RULES } from '../../../../src/app/cli/budgets-file/lint.ts';
 import { readBudgetsFile } from '../../../../src/app/cli/budgets-file/read-budgets-file.ts';
 
-function lint(fields: string, known?: KnownAbove): string[] {
+function lint(fields: string, known?: KnownAbove, unit = 'USD'): string[] {
   const problems = new FileProblems();
   const budgets = readBudgetsFile(`budgets:\n${fields.replace(/^/gm, '  ')}\n`, problems);
   expect(problems.sorted()).toEqual([]);
-  return lintBudgets(budgets, () => 'USD', known).map((problem) => formatProblem('f', problem));
+  return lintBudgets(budgets, () => unit, known).map((problem) => formatProblem('f', problem));
 }
 
 /** Terms of budgets that are not in the file. */
@@ -137,6 +137,15 @@ describe('lint', () => {
     'a/b: { kind: run }',
   ])('is silent about %s', (fields) => {
     expect(lint(fields)).toEqual([]);
+  });
+
+  it('warns of a unit that no tree is made with, where the tree may be new', () => {
+    const fields = 'a: { unit: usd, limits: [5 usd], child_template: { kind: x }, budgets: { b: } }';
+    expect(lint(fields, undefined, 'usd')).toEqual([
+      'f:2:8: a: unit usd is USD in another case: the service makes no tree in it',
+    ]);
+    expect(lint(fields, new Map(), 'usd')).toEqual([]);
+    expect(lint('a/b: { limits: [5 usd] }', undefined, 'usd')).toEqual([]);
   });
 
   it('judges by what stands above the file, where that is known', () => {

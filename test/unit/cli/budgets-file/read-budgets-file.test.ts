@@ -219,6 +219,7 @@ describe('what is wrong in a file', () => {
       inBudget('child_template: { enforcement: { mode: hard } }'),
       'f:3:44: child_template.enforcement.mode must be one of observe, warn, soft, enforce',
     ],
+    [inBudget('overrun: rejct'), 'f:3:14: overrun must be one of record, reject (did you mean reject?)'],
     [inBudget('uncapped: yes'), 'f:3:15: uncapped must be true or false'],
     [inBudget('kind: 5'), 'f:3:11: kind must be text: put it in quotes'],
     [inBudget('kind: "?"'), /^f:3:5: kind must have up to 63/],
@@ -241,7 +242,8 @@ describe('what is wrong in a file', () => {
     ],
     [inBudget('limits: [1 USD]\nenforcement: { tolerance: 1 EUR }'), 'f:4:31: the tree acme counts in USD, not in EUR'],
     [inBudget('limits: [1u, 10 usd/day]'), 'f:3:18: the unit usd must not be USD in another case: write USD'],
-    [inBudget('unit: Usd'), 'f:3:5: unit must not be USD in another case: write USD'],
+    [inBudget('unit: Usd'), 'f:3:5: the unit Usd must not be USD in another case: write USD'],
+    [inBudget('unit: usd\nlimits: [1 USD]'), 'f:3:5: the unit usd must not be USD in another case: write USD'],
     // The odd one, wherever it stands.
     [inBudget('limits: [32 EUR/day, 100 USD]\nfloor: 2 USD'), 'f:3:14: the tree acme counts in USD, not in EUR'],
     [inBudget('limits: [1 usd/day, 100 USD]'), 'f:3:14: the unit usd must not be USD in another case: write USD'],
@@ -250,6 +252,34 @@ describe('what is wrong in a file', () => {
   ])('is told with its line: %j', (content, expected) => {
     const { problems } = read(content);
     expect(problems).toEqual([typeof expected === 'string' ? expected : expect.stringMatching(expected)]);
+  });
+
+  it.each([
+    ['unit: usd\nlimits: [1 usd]', 'usd', []],
+    ['limits: [1 usd]', 'usd', []],
+    ['limits: [1u]', 'usd', []],
+    [
+      'unit: USD\nlimits: [1 Usd]',
+      'usd',
+      ['f:3:5: the tree acme counts in usd, not in USD', 'f:4:14: the tree acme counts in usd, not in Usd'],
+    ],
+  ])('is not the unit of a tree that is there: %j', (fields, unit, expected) => {
+    const problems = new FileProblems();
+    const budgets = readBudgetsFile(inBudget(fields), problems);
+    expect([...unitsOfTrees(budgets, () => unit, problems).values()]).toEqual([unit]);
+    expect(problems.sorted().map((problem) => formatProblem('f', problem))).toEqual(expected);
+  });
+
+  it.each([
+    ['unit: usd\nlimits: [1 usd]', 'usd', 0],
+    ['limits: [1 usd, 2 usd/day, 5u/month]', 'usd', 0],
+    ['limits: [1 usd, 2 usd/day, 5 USD/month]', 'USD', 2],
+    ['unit: usd\nlimits: [1 USD]', 'usd', 1],
+  ])('is what the file says where nobody has looked for the tree: %j', (fields, unit, count) => {
+    const problems = new FileProblems();
+    const budgets = readBudgetsFile(inBudget(fields), problems);
+    expect([...unitsOfTrees(budgets, undefined, problems).values()]).toEqual([unit]);
+    expect(problems.count).toBe(count);
   });
 
   it('is told all at once, in the order of the file', () => {

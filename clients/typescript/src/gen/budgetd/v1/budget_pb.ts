@@ -55,8 +55,8 @@ export type Budget = Message<"budgetd.v1.Budget"> & {
   labels: { [key: string]: string };
 
   /**
-   * Unit of all amounts in the tree: 1 to 16 characters of [A-Za-z], told apart by case, but not "USD" in another case. Set on the root
-   * only, never changed. Default "USD".
+   * Unit of all amounts in the tree: 1 to 16 characters of [A-Za-z], told apart by case. Set on the root only, never changed. No tree
+   * is made with "USD" in another case; one that has it keeps it. Default "USD". Error: INVALID_FIELD.
    *
    * @generated from field: string unit = 5;
    */
