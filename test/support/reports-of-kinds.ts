@@ -74,6 +74,13 @@ export function reportsInside({ input, output, words }: ReportedCall): readonly 
           }
         : { kind, place: 'in a stream', raw: { events: [{ type: 'start' }, holding(kind, usage)] } },
     ];
+    if (kind !== 'anthropic_messages') {
+      places.push({
+        kind,
+        place: 'in an event before',
+        raw: { events: [holding(kind, usage), holding(kind, counts)] },
+      });
+    }
     if (!kind.startsWith('ai_sdk')) return places;
     const raw = { ...snake(input, output), ...words };
     const providerMetadata = { anthropic: { usage: raw } };

@@ -81,18 +81,21 @@ interface Found {
 }
 
 /**
- * How the call was served: as the report that counts says, or what holds it; else, in a stream, as the last event does that says so.
+ * How the call was served: as the report that counts says, or what holds it. What neither says is, in a stream, as the last event has it
+ * that does, since not each of them repeats it.
  */
-function servedIn(adapter: UsageAdapter, { report, holders }: Found, raw: unknown): ServedAs {
-  const served = servedAs(report, holders);
+function servedIn({ paths }: UsageAdapter, { report, holders }: Found, raw: unknown): ServedAs {
+  let served = servedAs(report, holders);
   const events = isFields(raw) && Object.hasOwn(raw, 'events') ? raw['events'] : undefined;
-  if (served.serviceTiers !== undefined || !Array.isArray(events)) return served;
+  if (!Array.isArray(events)) return served;
+  // What is wrong with the other events is no fault of the report.
+  const unheeded: Faults = { first: undefined };
   for (let index = events.length - 1; index >= 0; index -= 1) {
     const event: unknown = events[index];
     if (!isFields(event)) continue;
-    for (const path of adapter.paths) {
-      const { serviceTiers } = servedAs(report, holdersAlong(path, event, report.faults));
-      if (serviceTiers !== undefined) return { ...served, serviceTiers };
+    for (const path of paths) {
+      const other = servedAs(reportAt(path, event, unheeded)?.report ?? report, holdersAlong(path, event, unheeded));
+      if (other !== NOTHING_SAID) served = { ...other, ...served };
     }
   }
   return served;
