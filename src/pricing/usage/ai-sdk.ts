@@ -5,7 +5,7 @@ import { messagesUsage } from './anthropic-messages.ts';
 import { eitherCount, NO_USAGE, splitInput, splitWrites } from './buckets.ts';
 import { geminiUsage } from './gemini.ts';
 import { child, count, countOrZero, fault, field, isFields, need, type Report, require } from './report.ts';
-import type { Usage, UsageContext } from './usage.ts';
+import { inputTokensOf, outputTokensOf, type Usage, type UsageContext } from './usage.ts';
 
 type Family = 'anthropic' | 'bedrock' | 'google' | 'other';
 
@@ -58,18 +58,28 @@ export const aiSdkV6: UsageAdapter = {
   normalise: (report, context) => {
     const raw = child(report, 'raw');
     const family = familyOf(context.provider ?? '');
-    if (raw !== undefined && (family === 'google' || field(raw, 'promptTokenCount') !== undefined)) {
-      return geminiUsage(raw);
-    }
-    if (family === 'google') {
+    const usage = raw === undefined ? undefined : rawUsage(raw, family, context);
+    if (usage === undefined && family === 'google') {
       fault(report.faults, 'usage_incomplete', 'raw', 'must be there: the totals leave out tool prompts');
     }
-    if (raw !== undefined && field(raw, 'input_tokens') !== undefined && (family === 'anthropic' || isMessages(raw))) {
-      return messagesUsage(raw, context);
-    }
+    if (usage !== undefined && (family !== 'other' || isWhole(report, usage))) return usage;
     return totalsUsage(report, context);
   },
 };
+
+/** The provider's own report, where it says more than the totals; undefined where it is of another provider. */
+function rawUsage(raw: Report, family: Family, context: UsageContext): Usage | undefined {
+  if (family === 'google' || field(raw, 'promptTokenCount') !== undefined) return geminiUsage(raw);
+  if (field(raw, 'input_tokens') === undefined) return undefined;
+  return family === 'anthropic' || isMessages(raw) ? messagesUsage(raw, context) : undefined;
+}
+
+/** Whether it is of all that the totals count: a sum of several calls may have kept what one of them said. */
+function isWhole(report: Report, usage: Usage): boolean {
+  const input = count(report, 'inputTokens') ?? 0n;
+  const output = count(report, 'outputTokens') ?? 0n;
+  return inputTokensOf(usage) >= input && outputTokensOf(usage) >= output;
+}
 
 /** Whether a report is of Anthropic's Messages: OpenAI's Responses name the two counts alike and have none of these. */
 function isMessages(raw: Report): boolean {

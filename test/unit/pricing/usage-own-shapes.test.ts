@@ -317,8 +317,14 @@ describe('the AI SDK', () => {
     ],
     [
       'Anthropic behind nobody knows what',
-      usage({ raw: { input_tokens: 3, output_tokens: 5, speed: 'fast', inference_geo: 'us' } }),
-      'in 3 out 5 fast us',
+      usage({ raw: { input_tokens: 10, output_tokens: 5, speed: 'fast', inference_geo: 'us' } }),
+      'in 10 out 5 fast us',
+    ],
+    [
+      'a sum of calls, with what one of them said',
+      usage({ raw: { input_tokens: 3, output_tokens: 5, speed: 'fast' } }),
+      'in 10 out 5 fast',
+      { provider: 'gateway' },
     ],
     [
       'Google behind a gateway, with a tool prompt',
