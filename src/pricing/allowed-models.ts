@@ -27,8 +27,9 @@ export function allowedModelProblem(entry: string, field: string): FieldProblem 
 
 /**
  * The first candidate that the rules refuse; undefined if all are allowed. A candidate is allowed by its own name, and by any
- * name of the same model. A tier that is not known counts as dearer than any maximum. Without a book it is not known which names
- * are of one model: 'unknown' where nothing is refused, and a candidate not allowed, for all that is known.
+ * name of the same model. Its tier is one of the provider whose rows price it: of an alias's target. One that is not known counts as
+ * dearer than any maximum. Without a book it is not known which names are of one model: 'unknown' where nothing is refused, and a
+ * candidate not allowed, or of a tier that a provider has to be known for, for all that is known.
  */
 export function refuseModels(
   book: PriceBook | undefined,
@@ -42,7 +43,12 @@ export function refuseModels(
     if (allowed === false) return { rule: 'allowed_models', name };
     if (allowed === 'unknown') isUnknown = true;
     if (maxTier === undefined) continue;
-    const tierClass = tierClassOf(name.provider, call.serviceTier);
+    if (book === undefined && call.serviceTier !== undefined) {
+      isUnknown = true;
+      continue;
+    }
+    const { provider } = book?.resolve(name.provider, name.model) ?? name;
+    const tierClass = tierClassOf(provider, call.serviceTier);
     if (tierClass === undefined || !isWithinTier(tierClass, maxTier)) return { rule: 'max_tier', name, tierClass };
   }
   return isUnknown ? 'unknown' : undefined;

@@ -42,10 +42,22 @@ export function costAsReported(cost: ReportedCost, unitRow: UnitRow | undefined)
   return inUnit(cost.scaled * 1_000_000n, tenTo(cost.places), unitRow);
 }
 
-/** The rate of writes for an hour: twice the input rate where only five minutes are listed, as Anthropic prices them. */
-export function hourWriteRate(row: HashedPriceRow): bigint | undefined {
-  return row.rates.cacheWrite1h ?? (row.rates.cacheWrite5m === undefined ? undefined : 2n * row.rates.input);
+/**
+ * The rate of writes for five minutes; undefined where none is listed. One below the input rate is what keeping a token costs, not
+ * reading it, and comes on top: no token that went in costs less than input. Source: OpenRouter's rows of Gemini, whose write rates are
+ * five minutes of Google's storage by the hour.
+ */
+export function writeRate({ rates }: HashedPriceRow): bigint | undefined {
+  return rates.cacheWrite5m === undefined ? undefined : onTop(rates.cacheWrite5m, rates.input);
 }
+
+/** The same for an hour: twice the input rate where only five minutes are listed, as Anthropic prices them. */
+export function hourWriteRate({ rates }: HashedPriceRow): bigint | undefined {
+  if (rates.cacheWrite1h !== undefined) return onTop(rates.cacheWrite1h, rates.input);
+  return rates.cacheWrite5m === undefined ? undefined : 2n * rates.input;
+}
+
+const onTop = (write: bigint, input: bigint): bigint => (write < input ? input + write : write);
 
 /** numerator / denominator micro-dollars in micro-units of a unit. */
 export function inUnit(numerator: bigint, denominator: bigint, unitRow: UnitRow | undefined): CostResult {
@@ -57,11 +69,12 @@ export function inUnit(numerator: bigint, denominator: bigint, unitRow: UnitRow 
   return { problem: { code: 'invalid_count', field: 'usage', text: 'costs more than an amount can hold' } };
 }
 
-function tokenSum({ rates }: HashedPriceRow, usage: Usage): bigint {
+function tokenSum(row: HashedPriceRow, usage: Usage): bigint {
+  const { rates } = row;
   let sum = usage.uncachedInput * rates.input;
   sum = plusEach(sum, usage.cacheRead, rates.cacheRead ?? rates.input);
-  sum = plusEach(sum, usage.cacheWrite5m, rates.cacheWrite5m ?? 0n);
-  if (usage.cacheWrite1h !== 0n) sum += usage.cacheWrite1h * (rates.cacheWrite1h ?? 2n * rates.input);
+  if (usage.cacheWrite5m !== 0n) sum += usage.cacheWrite5m * (writeRate(row) ?? 0n);
+  if (usage.cacheWrite1h !== 0n) sum += usage.cacheWrite1h * (hourWriteRate(row) ?? 0n);
   sum = plusEach(sum, usage.audioInput, rates.audioInput ?? 0n);
   sum = plusEach(sum, usage.audioCacheRead, rates.audioCacheRead ?? rates.audioInput ?? 0n);
   sum = plusEach(sum, usage.output, rates.output ?? 0n);

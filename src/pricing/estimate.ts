@@ -1,6 +1,6 @@
 // The most that a model call can cost, before it is made: every candidate, tier, time of day and way to bill a token at its dearest.
 // It is an upper bound of what settlement will compute for usage within what the call declares, or there is no estimate.
-import { inUnit, SUM_PER_MICRO } from './cost.ts';
+import { hourWriteRate, inUnit, SUM_PER_MICRO, writeRate } from './cost.ts';
 import { larger } from './exact.ts';
 import { type ModelCall, type ModelName, modelCallProblems, type ServerTool } from './model-call.ts';
 import type { PriceBook } from './price-book.ts';
@@ -188,7 +188,6 @@ function countProblem(bounds: Bounds): FieldProblem | undefined {
 function raise(dearest: Dearest, set: PriceSet, call: ModelCall, bounds: Bounds): UnpricedWhy | undefined {
   const { inputTokens } = bounds;
   const multiplier = multiplierBound(set, call.serviceTier, call.inferenceGeo, inputTokens);
-  if (multiplier === undefined) return 'service_tier';
   for (const tier of set.tiers) {
     if (!isReachable(tier.aboveInputTokens, inputTokens)) break;
     for (const row of tier.rows) {
@@ -204,9 +203,11 @@ function raiseByRow(
   row: HashedPriceRow,
   call: ModelCall,
   bounds: Bounds,
-  multiplier: bigint,
+  multiplier: bigint | undefined,
 ): UnpricedWhy | undefined {
+  // Nothing multiplied is nothing, whatever tier is asked for.
   if (row.mark !== 'priced') return undefined;
+  if (multiplier === undefined) return 'service_tier';
   const { rates, fees } = row;
   if (bounds.outputTokens > 0n && rates.output === undefined) return 'no_output_rate';
   if (bounds.audioTokens > 0n && rates.audioInput === undefined) return 'no_audio_rate';
@@ -228,16 +229,15 @@ function raiseByRow(
 }
 
 /**
- * The most that a token of text input can cost. A write rate below the input rate is likely one for storage, which comes on top
- * of input. Caches that live for another time than five minutes cost twice the input or more where writes are billed.
+ * The most that a token of text input can cost. Caches that live for another time than five minutes cost twice the input or more where
+ * writes are billed.
  */
-function inputBound({ rates }: HashedPriceRow, cacheTtl: string | undefined): bigint {
-  let bound = larger(rates.input, rates.cacheRead ?? 0n);
-  const write = rates.cacheWrite5m;
-  if (write !== undefined) bound = larger(bound, write < rates.input ? rates.input + write : write);
-  const isBilled = write !== undefined || rates.cacheWrite1h !== undefined;
-  if (cacheTtl === undefined || cacheTtl === '5m' || !isBilled) return bound;
-  return larger(bound, larger(2n * rates.input, rates.cacheWrite1h ?? 0n));
+function inputBound(row: HashedPriceRow, cacheTtl: string | undefined): bigint {
+  const { rates } = row;
+  const bound = larger(larger(rates.input, rates.cacheRead ?? 0n), writeRate(row) ?? 0n);
+  const hour = hourWriteRate(row);
+  if (cacheTtl === undefined || cacheTtl === '5m' || hour === undefined) return bound;
+  return larger(bound, larger(2n * rates.input, hour));
 }
 
 function sumOf(dearest: Dearest, bounds: Bounds): bigint {

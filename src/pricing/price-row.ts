@@ -15,9 +15,15 @@ export interface Rates {
   readonly output?: bigint;
   /** Input read from a cache. Absent: charged as input, since no catalogue lists reads above it. */
   readonly cacheRead?: bigint;
-  /** Input written to a cache that lives for five minutes, or whose life the provider does not price. Absent: writes have no price. */
+  /**
+   * Input written to a cache that lives for five minutes, or whose life the provider does not price. One below the input rate comes on
+   * top of it. Absent: writes have no price.
+   */
   readonly cacheWrite5m?: bigint;
-  /** Input written to a cache that lives for an hour. Absent where five minutes have a rate: twice the input rate. */
+  /**
+   * Input written to a cache that lives for an hour. One below the input rate comes on top of it. Absent where five minutes have a rate:
+   * twice the input rate.
+   */
   readonly cacheWrite1h?: bigint;
   /** Audio input. Absent: a call with audio has no price. */
   readonly audioInput?: bigint;

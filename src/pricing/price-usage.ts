@@ -1,13 +1,14 @@
 // What a call did cost: its usage, priced by the rows that its reservation pinned and by no other, under the name of the model
 // that served it. The last step of a settlement by usage.
 import { type CostResult, costAsReported, costByRow } from './cost.ts';
+import { larger } from './exact.ts';
 import type { ModelName } from './model-call.ts';
 import { isOf, pinnedRows, pinnedSet } from './pinned-book.ts';
 import type { PriceBook } from './price-book.ts';
 import type { PricePins } from './price-pins.ts';
 import type { HashedPriceRow } from './price-row.ts';
 import { type PriceSet, rowFor } from './price-set.ts';
-import { mayBeDearer, multiplierBound, multiplierOf } from './service-tier.ts';
+import { dearerTiersOf, MULTIPLIER_WHOLE, mayBeDearer, multiplierBound, multiplierOf } from './service-tier.ts';
 import type { HashedUnitRow } from './unit-row.ts';
 import { inputTokensOf, type Usage, type UsageProblem } from './usage/usage.ts';
 
@@ -30,9 +31,10 @@ export type UsageCostResult =
  * Prices usage. `served` is the model that answered, by its own name or an alias of the book; it may be left out where the
  * reservation had one model only. `atMs` chooses the time of day and should be the end of the call, as near as it is known.
  * The service tier is the one that the report names, where it has a known price at the provider; else the one that the caller says; else
- * the one that was asked for, but never taken as a discount, unless the report's word may stand for a dearer one: that is
- * `unknown_price`. Searches that were reserved
- * for, that the row has a fee for, and whose number the usage can't tell are `usage_incomplete`.
+ * the one that was asked for, but never taken as a discount. A word of unknown price that may stand for a dearer tier is
+ * `unknown_price`: of a report unless the caller says one above the list, of the caller always. So is a place of unknown price. A row
+ * that is free or a seat costs nothing, whatever was said. Searches that were reserved for, that the row has a fee for, and whose number
+ * the usage can't tell are `usage_incomplete`.
  */
 export function priceUsage(
   book: PriceBook,
@@ -51,15 +53,12 @@ export function priceUsage(
   if (usage.reportedCost !== undefined) {
     return costOf('reported', row, costAsReported(usage.reportedCost, unit.row));
   }
+  // Nothing multiplied is nothing, however it was served.
+  if (row.mark !== 'priced') return costOf('row', row, { micros: 0n });
   const untold = untoldSearch(row, pins, usage);
   if (untold !== undefined) return { problem: untold };
   const multiplier = multiplierFor(set, pins, usage, inputTokens);
-  if (multiplier === undefined) {
-    return unpriced(
-      'service_tier',
-      'must name a tier of known price: how the call was served (its tier, or where) has none at this provider and model',
-    );
-  }
+  if (typeof multiplier === 'object') return multiplier;
   return costOf('row', row, costByRow(row, usage, multiplier, unit.row));
 }
 
@@ -69,10 +68,10 @@ function costOf(source: UsageCost['source'], { hash }: HashedPriceRow, result: C
 }
 
 // Searches that were reserved for are charged, or the report is refused: never that some ran and nobody says how many.
-function untoldSearch({ mark, fees }: HashedPriceRow, pins: PricePins, usage: Usage): UsageProblem | undefined {
+function untoldSearch({ fees }: HashedPriceRow, pins: PricePins, usage: Usage): UsageProblem | undefined {
   const { searches } = pins;
   const { untoldSearches } = usage;
-  if (searches === undefined || untoldSearches === undefined || mark !== 'priced') return undefined;
+  if (searches === undefined || untoldSearches === undefined) return undefined;
   const found = SEARCHES.find(
     ({ kind, count, fee }) => searches.includes(kind) && untoldSearches.includes(count) && (fees[fee] ?? 0n) > 0n,
   );
@@ -144,23 +143,78 @@ function unitOf(book: PriceBook, { unitRowHash }: PricePins): { readonly row: Ha
   return row === undefined ? undefined : { row };
 }
 
-function multiplierFor(set: PriceSet, pins: PricePins, usage: Usage, inputTokens: bigint): bigint | undefined {
-  const geo = usage.inferenceGeo ?? pins.inferenceGeo;
-  const { serviceTier, callerTier } = usage;
-  // Certain is only what has a price here. Where a report has another word the caller may say which tier it was.
-  const told = serviceTier === undefined ? undefined : multiplierOf(set, serviceTier, geo, inputTokens);
-  if (told !== undefined) return told;
-  const isDearer = serviceTier !== undefined && mayBeDearer(set.provider, serviceTier);
-  if (callerTier !== undefined) {
-    const said = multiplierOf(set, callerTier, geo, inputTokens);
-    const listed = multiplierOf(set, undefined, geo, inputTokens);
-    // That it was none of the dearer ones, a client that always says the same would say too.
-    const isBelow = said === undefined || listed === undefined || said <= listed;
-    return isDearer && isBelow ? undefined : said;
+/** What multiplies the rates of usage that was served so, or why nobody knows. */
+function multiplierFor(set: PriceSet, pins: PricePins, usage: Usage, inputTokens: bigint): bigint | Unpriced {
+  const { serviceTiers, callerTier, inferenceGeos } = usage;
+  const geo = dearestGeo(set, inferenceGeos ?? [pins.inferenceGeo], inputTokens);
+  if (geo.problem !== undefined) return geo;
+  const priceOf = (tier: string | undefined) => multiplierOf(set, tier, geo.name, inputTokens);
+  const listed = geo.price;
+  let told: bigint | undefined;
+  let isDearer = false;
+  let isVague = false;
+  for (const tier of serviceTiers ?? []) {
+    const price = priceOf(tier);
+    if (price !== undefined) told = larger(price, told ?? price);
+    else if (mayBeDearer(set.provider, tier)) isDearer = true;
+    else isVague = true;
   }
-  if (isDearer) return undefined;
-  return multiplierBound(set, pins.serviceTier, geo, inputTokens);
+  // Certain is only what has a price here. Where a report has no word that does, the caller may say which tier it was.
+  // Beside another word a discount is none.
+  if (told !== undefined && !isDearer) return isVague ? larger(told, listed) : told;
+  const said = callerTier === undefined ? undefined : priceOf(callerTier);
+  if (isDearer) {
+    // That it was none of the dearer ones, a client that always says the same would say too.
+    return said !== undefined && said > listed ? larger(said, told ?? said) : unknownTier(set);
+  }
+  if (said !== undefined) return said;
+  if (callerTier !== undefined && mayBeDearer(set.provider, callerTier)) {
+    return unpriced('service_tier', `${mayCostMore(set)}: settle with the cost as an amount`);
+  }
+  return (
+    multiplierBound(set, pins.serviceTier, geo.name, inputTokens) ??
+    unpriced('service_tier', `must say how it was served: the tier that was asked for ${hasNoPrice(set)}`)
+  );
 }
+
+/** A place, and what it multiplies the list by. */
+interface Geo {
+  readonly name: string | undefined;
+  readonly price: bigint;
+  readonly problem?: never;
+}
+
+const ANYWHERE: Geo = { name: undefined, price: MULTIPLIER_WHOLE };
+
+/** The place that costs most, of those where a call ran; all of them must have a price. */
+function dearestGeo(set: PriceSet, geos: readonly (string | undefined)[], inputTokens: bigint): Geo | Unpriced {
+  let dearest = ANYWHERE;
+  for (const geo of geos) {
+    const price = multiplierOf(set, undefined, geo, inputTokens);
+    if (price === undefined) {
+      return unpriced(
+        'usage',
+        `was served at a place of inference that ${hasNoPrice(set)}: settle with the cost as an amount`,
+      );
+    }
+    if (price > dearest.price) dearest = { name: geo, price };
+  }
+  return dearest;
+}
+
+// What helps differs: where no tier above the list has a price, no word does.
+function unknownTier(set: PriceSet): Unpriced {
+  const tiers = dearerTiersOf(set);
+  if (tiers.length === 0) return unpriced('usage', `${mayCostMore(set)}: settle with the cost as an amount`);
+  const more = `the report names another tier that may cost more than the list at ${nameText(set)}, and ${NO_PRICE}`;
+  return unpriced('service_tier', `must be ${tiers.join(' or ')}: ${more}. Else settle with the cost as an amount`);
+}
+
+const NO_PRICE = 'what it costs is not known';
+const nameText = ({ provider, model }: PriceSet): string => `${provider}/${model}`;
+const mayCostMore = (set: PriceSet): string =>
+  `names a tier that may cost more than the list at ${nameText(set)}, and ${NO_PRICE}`;
+const hasNoPrice = (set: PriceSet): string => `has no known price at ${nameText(set)}`;
 
 interface Unpriced {
   readonly problem: UsageProblem;

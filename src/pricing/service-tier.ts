@@ -12,16 +12,19 @@ export const TIER_CLASSES = ['flex', 'standard', 'priority'] as const;
  */
 export type TierClass = (typeof TIER_CLASSES)[number];
 
-/** One tier of a provider. */
-interface ServiceTier {
-  readonly tierClass: TierClass;
+/** What a tier costs. */
+interface TierPrice {
   /** Percent of the listed token rates. */
   readonly percent: bigint;
   /** Percent above LONG_PROMPT_TOKENS of input, where another. */
   readonly longPercent?: bigint;
-  /** The only models that have it at this price; absent: all. */
-  readonly models?: readonly string[];
 }
+
+/** One tier of a provider: at one price for all its models, or for those that have it each its own. */
+type ServiceTier = { readonly tierClass: TierClass } & (
+  | (TierPrice & { readonly byModel?: never })
+  | { readonly byModel: ReadonlyMap<string, TierPrice> }
+);
 
 const STANDARD: ServiceTier = { tierClass: 'standard', percent: 100n };
 const HALF: ServiceTier = { tierClass: 'flex', percent: 50n };
@@ -39,23 +42,37 @@ const OPENAI = {
   fast: { tierClass: 'priority', percent: 200n },
 } as const satisfies Readonly<Record<string, ServiceTier>>;
 
-// "priority" is capacity that is paid for ahead; a token in it costs no more than the list. Fast mode is listed for one model.
-// Sources: anthropic-sdk-typescript `service_tier`, `speed`; platform.claude.com, fast mode.
+// Fast mode has a price for each model, caches included. It began at six times the list, and twelve above 200,000 tokens of input; later
+// models have one price for all sizes, twice the list for these. Sources: platform.claude.com, fast mode; openrouter.ai,
+// anthropic/claude-opus-5-fast; BerriAI/litellm pull request 38378.
+const FAST: ReadonlyMap<string, TierPrice> = new Map<string, TierPrice>([
+  ['claude-opus-4-6', { percent: 600n, longPercent: 1_200n }],
+  ['claude-opus-4-8', { percent: 200n }],
+  ['claude-opus-5', { percent: 200n }],
+]);
+
+// "priority" is capacity that is paid for ahead; a token in it costs no more than the list. Source: anthropic-sdk-typescript
+// `service_tier`, `speed`.
 const ANTHROPIC = {
   auto: STANDARD,
   standard: STANDARD,
   standard_only: STANDARD,
   priority: STANDARD,
   batch: HALF,
-  fast: { tierClass: 'priority', percent: 600n, longPercent: 1_200n, models: ['claude-opus-4-6'] },
+  fast: { tierClass: 'priority', byModel: FAST },
 } as const satisfies Readonly<Record<string, ServiceTier>>;
 
-// Source: ai.google.dev/gemini-api/docs/pricing, as quoted by the catalogue.
+// Vertex says the same in other words; its provisioned throughput is capacity that is paid for ahead.
+// Sources: ai.google.dev/gemini-api/docs/pricing, as quoted by the catalogue; js-genai `TrafficType`.
 const GOOGLE = {
   standard: STANDARD,
+  on_demand: STANDARD,
+  provisioned_throughput: STANDARD,
   flex: HALF,
   batch: HALF,
+  on_demand_flex: HALF,
   priority: { tierClass: 'priority', percent: 180n },
+  on_demand_priority: { tierClass: 'priority', percent: 180n },
 } as const satisfies Readonly<Record<string, ServiceTier>>;
 
 // A token costs the listed rate in flex, and "performance" is capacity that is paid for ahead; "auto" is the best of them that one has.
@@ -98,13 +115,24 @@ const SELLS_DEARER: ReadonlySet<string> = new Set([
   'openrouter',
 ]);
 
-/** Words that stand for more than the listed price wherever they are sold, as at Fireworks: docs.fireworks.ai, serverless. */
-const DEARER_WORDS: ReadonlySet<string> = new Set(['priority', 'fast', 'turbo']);
+/**
+ * What is in the words that stand for more than the listed price wherever they are sold. Sources: docs.fireworks.ai, serverless; Bedrock
+ * API reference, PerformanceConfiguration ("optimized" latency).
+ */
+const DEARER_PARTS = ['priority', 'fast', 'turbo', 'optimized'] as const;
 
 /** Words that stand nowhere for more than the listed price. */
-const NEVER_DEARER: ReadonlySet<string> = new Set(['default', 'standard', 'on_demand', 'flex', 'batch']);
+const NEVER_DEARER: ReadonlySet<string> = new Set([
+  'default',
+  'standard',
+  'on_demand',
+  'on_demand_flex',
+  'provisioned_throughput',
+  'flex',
+  'batch',
+]);
 
-/** Input tokens above which Anthropic's fast mode costs more still. */
+/** Input tokens above which the first fast mode of Anthropic's costs more still. */
 const LONG_PROMPT_TOKENS = 200_000n;
 
 /** Percent of the rates of Anthropic's own API by place of inference; elsewhere regions have rows. Source: data residency. */
@@ -119,8 +147,11 @@ const ANYWHERE: { readonly percent: bigint; readonly provider?: string } = { per
 /** The multiplier of the listed rates themselves: multipliers are parts of it. */
 export const MULTIPLIER_WHOLE = 10_000n;
 
+/** A word for a tier or a place as the tables have it: interfaces differ in case, and a word is the same with blanks around it. */
+const plain = (word: string): string => word.trim().toLowerCase();
+
 function tierOf(provider: string, serviceTier: string | undefined): ServiceTier | undefined {
-  return serviceTier === undefined ? STANDARD : (TIERS.get(provider) ?? PLAIN_TIERS).get(serviceTier);
+  return serviceTier === undefined ? STANDARD : (TIERS.get(provider) ?? PLAIN_TIERS).get(plain(serviceTier));
 }
 
 /** The class of a provider's tier; undefined where it is not known. Absent is standard. */
@@ -130,8 +161,22 @@ export function tierClassOf(provider: string, serviceTier: string | undefined): 
 
 /** Whether a tier that has no known price at a provider may cost more than the listed one there. */
 export function mayBeDearer(provider: string, serviceTier: string): boolean {
-  if (NEVER_DEARER.has(serviceTier)) return false;
-  return SELLS_DEARER.has(provider) || DEARER_WORDS.has(serviceTier);
+  const word = plain(serviceTier);
+  if (NEVER_DEARER.has(word)) return false;
+  return SELLS_DEARER.has(provider) || DEARER_PARTS.some((part) => word.includes(part));
+}
+
+/** The words for tiers above the listed price that have a price at a model, in the provider's words; none where none is known. */
+export function dearerTiersOf({
+  provider,
+  model,
+}: {
+  readonly provider: string;
+  readonly model: string;
+}): readonly string[] {
+  const words = [...(TIERS.get(provider) ?? PLAIN_TIERS).keys()];
+  const listed = multiplierOf({ provider, model }, undefined, undefined, 0n) ?? MULTIPLIER_WHOLE;
+  return words.filter((word) => (multiplierOf({ provider, model }, word, undefined, 0n) ?? 0n) > listed);
 }
 
 /** Whether a class is no dearer than another. */
@@ -148,11 +193,12 @@ export function multiplierOf(
 ): bigint | undefined {
   if (serviceTier === undefined && inferenceGeo === undefined) return MULTIPLIER_WHOLE;
   const tier = tierOf(provider, serviceTier);
-  if (tier === undefined || (tier.models !== undefined && !tier.models.includes(model))) return undefined;
-  const geo = inferenceGeo === undefined ? ANYWHERE : GEO_PERCENTS.get(inferenceGeo);
+  const price = tier?.byModel === undefined ? tier : tier.byModel.get(model);
+  if (price === undefined) return undefined;
+  const geo = inferenceGeo === undefined ? ANYWHERE : GEO_PERCENTS.get(plain(inferenceGeo));
   if (geo === undefined || (geo.provider !== undefined && geo.provider !== provider)) return undefined;
-  const long = inputTokens > LONG_PROMPT_TOKENS ? tier.longPercent : undefined;
-  return (long ?? tier.percent) * geo.percent;
+  const long = inputTokens > LONG_PROMPT_TOKENS ? price.longPercent : undefined;
+  return (long ?? price.percent) * geo.percent;
 }
 
 /** The most that can multiply them when a call only asks for a tier: a provider may serve a cheaper one at the listed price. */

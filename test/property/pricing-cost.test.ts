@@ -87,7 +87,10 @@ it('is the exact sum, rounded up once', () => {
     fc.property(rates, fees, usage, multiplier, unit, (rowRates, rowFees, counts, times, row) => {
       let sum = new Fraction(0n);
       for (const [bucket, name] of COUNTS) {
-        const dollars = new Fraction(counts[bucket]).times(new Fraction(rowRates[name] ?? 0n, 1_000_000n));
+        const listed = rowRates[name];
+        const isStorage = bucket.startsWith('cacheWrite') && listed < rowRates.input;
+        const perMillion = isStorage ? rowRates.input + listed : listed;
+        const dollars = new Fraction(counts[bucket]).times(new Fraction(perMillion, 1_000_000n));
         sum = sum.plus(dollars.times(new Fraction(times, MULTIPLIER_WHOLE)));
       }
       sum = sum.plus(new Fraction(rowFees.request ?? 0n));
@@ -123,6 +126,22 @@ it('never falls when a count grows', () => {
         if (after !== undefined) expect(before !== undefined && after >= before).toBe(true);
       },
     ),
+    { numRuns: 3_000 },
+  );
+});
+
+it('never falls when input was written to a cache', () => {
+  const bucket = fc.constantFrom('cacheWrite5m' as const, 'cacheWrite1h' as const);
+  fc.assert(
+    fc.property(rates, usage, multiplier, bucket, (rowRates, counts, times, name) => {
+      const row = priceRow({ rates: rowRates });
+      const written = { ...counts, uncachedInput: 0n, [name]: counts[name] + counts.uncachedInput };
+      const costs = [counts, written].map(
+        (each) =>
+          costByRow(row, usageOf({ ...each, webSearches: 0n, fileSearches: 0n }), times, undefined).micros ?? 0n,
+      );
+      expect((costs[1] ?? 0n) >= (costs[0] ?? 0n)).toBe(true);
+    }),
     { numRuns: 3_000 },
   );
 });

@@ -97,8 +97,8 @@ function playOf(
   // Served as was asked, at the listed price, or nobody says how.
   const servedTiers = [
     {},
-    { serviceTier: 'standard' },
-    call.serviceTier === undefined ? {} : { serviceTier: call.serviceTier },
+    { serviceTiers: ['standard'] },
+    call.serviceTier === undefined ? {} : { serviceTiers: [call.serviceTier] },
   ];
   const usage = usageOf({
     ...servedTiers[w(11) % 3],

@@ -221,7 +221,7 @@ it('any JSON, as any kind, is refused or comes to whole buckets, and is left as 
       }
       taken += 1;
       for (const [name, value] of Object.entries(usage)) {
-        if (['serviceTier', 'callerTier', 'inferenceGeo', 'reportedCost', 'untoldSearches'].includes(name)) continue;
+        if (['serviceTiers', 'callerTier', 'inferenceGeos', 'reportedCost', 'untoldSearches'].includes(name)) continue;
         expect([name, typeof value === 'bigint' && value >= 0n]).toEqual([name, true]);
       }
     }),

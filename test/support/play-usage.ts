@@ -37,9 +37,9 @@ function told(kind: UsageKind, raw: unknown, context: UsageContext = {}): string
 /** The buckets of usage that are above 0, and its words. */
 export function textOf(usage: Usage): string {
   const counts = BUCKETS.filter((bucket) => usage[bucket] > 0n).map((bucket) => `${SHORT[bucket]} ${usage[bucket]}`);
-  const { serviceTier, callerTier } = usage;
-  const tiers = [serviceTier === '' ? '""' : serviceTier, callerTier === undefined ? undefined : `said ${callerTier}`];
-  const words = [...tiers, usage.inferenceGeo].filter((text) => text !== undefined);
+  const { serviceTiers = [], callerTier, inferenceGeos = [] } = usage;
+  const told = serviceTiers.map((tier) => (tier === '' ? '""' : tier));
+  const words = [...told, ...(callerTier === undefined ? [] : [`said ${callerTier}`]), ...inferenceGeos];
   const { reportedCost: cost } = usage;
   return [...counts, ...words, ...(cost === undefined ? [] : [`cost ${cost.scaled}e-${cost.places}`])].join(' ');
 }

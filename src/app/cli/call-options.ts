@@ -179,7 +179,7 @@ export function addUsageOptions(command: Command): Command {
     )
     .option(
       '--served-tier <tier>',
-      'the service tier that served it, where the report says none, or none with a known price',
+      'the service tier that served it, where the report names none whose price is known (docs/usage.md)',
     )
     .option('--library <provider>', 'with kind ai_sdk_v5 and up: the provider behind the library');
 }

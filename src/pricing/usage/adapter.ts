@@ -10,8 +10,8 @@ export interface UsageAdapter {
   /** Makes one report of a stream; absent: the last event with usage has it, since counts are cumulative and never added up. */
   readonly mergeEvents?: (events: readonly Report[]) => Report | undefined;
   /**
-   * Takes a report apart, and notes in its faults what is wrong. `around`: the response, or the part of an event, that holds the report;
-   * undefined where the report came alone, or was put together.
+   * Takes the counts of a report apart, and notes in its faults what is wrong; how the call was served is read for all kinds alike.
+   * `around`: the response, or the part of an event, that holds the report; undefined where the report came alone, or was put together.
    */
   readonly normalise: (report: Report, context: UsageContext, around: Report | undefined) => Usage;
 }

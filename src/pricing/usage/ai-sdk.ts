@@ -2,10 +2,10 @@
 // what `raw` still has: Google's tool prompts, and the life of Anthropic's caches. Source: vercel/ai, convert-*-usage.ts.
 import type { UsageAdapter } from './adapter.ts';
 import { messagesUsage } from './anthropic-messages.ts';
-import { NO_USAGE, splitInput, splitWrites } from './buckets.ts';
+import { eitherCount, NO_USAGE, splitInput, splitWrites } from './buckets.ts';
 import { geminiUsage } from './gemini.ts';
-import { child, count, countOrZero, fault, field, need, type Report, require } from './report.ts';
-import type { Usage, UsageContext } from './usage.ts';
+import { child, count, countOrZero, fault, field, isFields, need, type Report, require } from './report.ts';
+import { inputTokensOf, outputTokensOf, type Usage, type UsageContext } from './usage.ts';
 
 type Family = 'anthropic' | 'bedrock' | 'google' | 'other';
 
@@ -16,19 +16,33 @@ function familyOf(provider: string): Family {
   return provider.includes('google') || provider.includes('vertex') ? 'google' : 'other';
 }
 
-/** Version 5. `providerMetadata` is read where it stands beside the counts. */
+/** The same by what the provider added, where its name does not tell: a gateway's, or none. */
+function familyIn(metadata: Report | undefined): Family {
+  return FAMILIES.find(([name]) => isFields(field(metadata, name)))?.[1] ?? 'other';
+}
+
+const FAMILIES: readonly (readonly [name: string, family: Family])[] = [
+  ['anthropic', 'anthropic'],
+  ['bedrock', 'bedrock'],
+  ['google', 'google'],
+  ['vertex', 'google'],
+];
+
+/** Version 5. `providerMetadata` is read where it stands beside the counts, or beside the usage. */
 export const aiSdkV5: UsageAdapter = {
   paths: [['usage']],
-  normalise: (report, { provider, cacheTtl }) => {
+  normalise: (report, { provider, cacheTtl }, around) => {
     const [input = 0n, output = 0n] = need(report, ['inputTokens', 'outputTokens']);
     const cacheRead = countOrZero(report, 'cachedInputTokens');
     const reasoning = countOrZero(report, 'reasoningTokens');
-    if (provider === undefined && (cacheRead > 0n || reasoning > 0n)) {
+    const metadata = child(report, 'providerMetadata') ?? child(around, 'providerMetadata');
+    const named = familyOf(provider ?? '');
+    const family = named === 'other' ? familyIn(metadata) : named;
+    if (provider === undefined && family === 'other' && (cacheRead > 0n || reasoning > 0n)) {
       fault(report.faults, 'usage_incomplete', 'provider', 'must be named: it decides what the counts mean');
     }
-    const family = familyOf(provider ?? '');
     if (family === 'anthropic' || family === 'bedrock') {
-      const writes = splitWrites(report, writesOf(report, family), undefined, undefined, cacheTtl);
+      const writes = writesOf(report, metadata, family, cacheTtl);
       return { ...NO_USAGE, uncachedInput: input, cacheRead, ...writes, output };
     }
     const allOutput = family === 'google' ? output + reasoning : output;
@@ -38,22 +52,49 @@ export const aiSdkV5: UsageAdapter = {
   },
 };
 
-/** Versions 6 and 7. */
+/** Versions 6 and 7. `raw` is read by its own shape: behind a gateway the name does not tell whose it is. */
 export const aiSdkV6: UsageAdapter = {
   paths: [['usage']],
   normalise: (report, context) => {
     const raw = child(report, 'raw');
     const family = familyOf(context.provider ?? '');
-    if (family === 'google') {
-      if (raw !== undefined) return geminiUsage(raw);
+    const usage = raw === undefined ? undefined : rawUsage(raw, family, context);
+    if (usage === undefined && family === 'google') {
       fault(report.faults, 'usage_incomplete', 'raw', 'must be there: the totals leave out tool prompts');
     }
-    if (family === 'anthropic' && field(raw, 'input_tokens') !== undefined && raw !== undefined) {
-      return messagesUsage(raw, context);
-    }
+    if (usage !== undefined && (family !== 'other' || isWhole(report, usage))) return usage;
     return totalsUsage(report, context);
   },
 };
+
+/** The provider's own report, where it says more than the totals; undefined where it is of another provider. */
+function rawUsage(raw: Report, family: Family, context: UsageContext): Usage | undefined {
+  if (family === 'google' || field(raw, 'promptTokenCount') !== undefined) return geminiUsage(raw);
+  if (field(raw, 'input_tokens') === undefined) return undefined;
+  return family === 'anthropic' || isMessages(raw) ? messagesUsage(raw, context) : undefined;
+}
+
+/** Whether it is of all that the totals count: a sum of several calls may have kept what one of them said. */
+function isWhole(report: Report, usage: Usage): boolean {
+  const input = count(report, 'inputTokens') ?? 0n;
+  const output = count(report, 'outputTokens') ?? 0n;
+  return inputTokensOf(usage) >= input && outputTokensOf(usage) >= output;
+}
+
+/** Whether a report is of Anthropic's Messages: OpenAI's Responses name the two counts alike and have none of these. */
+function isMessages(raw: Report): boolean {
+  return field(raw, 'output_tokens') !== undefined && OF_MESSAGES.some((name) => field(raw, name) !== undefined);
+}
+
+const OF_MESSAGES = [
+  'cache_creation',
+  'cache_creation_input_tokens',
+  'cache_read_input_tokens',
+  'inference_geo',
+  'iterations',
+  'server_tool_use',
+  'speed',
+] as const;
 
 function totalsUsage(report: Report, { cacheTtl }: UsageContext): Usage {
   const [input = 0n, output = 0n] = need(report, ['inputTokens', 'outputTokens']);
@@ -90,10 +131,25 @@ function checkTotal(report: Report, sum: bigint): void {
   require(report, total === undefined || total === sum, 'totalTokens', 'must be the sum of its parts');
 }
 
-/** Version 5 gives cache writes only in what the provider adds. */
-function writesOf(report: Report, family: 'anthropic' | 'bedrock'): bigint {
-  const metadata = child(report, 'providerMetadata');
-  return family === 'anthropic'
-    ? countOrZero(child(metadata, 'anthropic'), 'cacheCreationInputTokens')
-    : countOrZero(child(child(metadata, 'bedrock'), 'usage'), 'cacheWriteInputTokens');
+/** Version 5 gives cache writes only in what the provider adds: as a count of its own, or in the provider's own usage. */
+function writesOf(
+  report: Report,
+  metadata: Report | undefined,
+  family: 'anthropic' | 'bedrock',
+  cacheTtl: string | undefined,
+) {
+  const added = child(metadata, family);
+  const usage = child(added, 'usage');
+  if (family === 'bedrock') {
+    return splitWrites(report, countOrZero(usage, 'cacheWriteInputTokens'), undefined, undefined, cacheTtl);
+  }
+  const split = child(usage, 'cache_creation');
+  const total = eitherCount(
+    report,
+    count(added, 'cacheCreationInputTokens'),
+    count(usage, 'cache_creation_input_tokens'),
+    'has two counts of cache writes',
+  );
+  const fiveMinutes = count(split, 'ephemeral_5m_input_tokens');
+  return splitWrites(report, total, fiveMinutes, count(split, 'ephemeral_1h_input_tokens'), cacheTtl);
 }

@@ -16,6 +16,7 @@ import {
   require,
   word,
 } from './report.ts';
+import { WORD_NAMES } from './served-as.ts';
 import type { Usage, UsageContext } from './usage.ts';
 
 /** Fields that a later event of a stream overwrites. */
@@ -27,10 +28,8 @@ const CUMULATIVE = [
   'output_tokens',
   'output_tokens_details',
   'server_tool_use',
-  'service_tier',
-  'inference_geo',
   'iterations',
-  'speed',
+  ...WORD_NAMES,
 ] as const;
 
 /** The counts of one object that has Anthropic's input and output fields: the whole, or an iteration. */
@@ -58,15 +57,7 @@ function countsOf(report: Report, context: UsageContext): Usage {
 export function messagesUsage(report: Report, context: UsageContext): Usage {
   const top = countsOf(report, context);
   const usage = addIterations(report, top, context);
-  const serviceTier = word(report, 'speed') === 'fast' ? 'fast' : word(report, 'service_tier');
-  const inferenceGeo = word(report, 'inference_geo');
-  return {
-    ...usage,
-    webSearches: searchesOf(report),
-    untoldSearches: [],
-    ...(serviceTier === undefined ? {} : { serviceTier }),
-    ...(inferenceGeo === undefined ? {} : { inferenceGeo }),
-  };
+  return { ...usage, webSearches: searchesOf(report), untoldSearches: [] };
 }
 
 /**

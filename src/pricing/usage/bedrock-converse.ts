@@ -1,15 +1,13 @@
 // Bedrock's Converse: cache counts beside the input, writes split by the life of the cache in a list. totalTokens is not looked at,
-// since sources differ on whether it holds the cache. The tier that served stands beside the usage. Source: Bedrock API reference, TokenUsage, CacheDetail
-// and ServiceTier.
+// since sources differ on whether it holds the cache. Source: Bedrock API reference, TokenUsage, CacheDetail.
 import type { UsageAdapter } from './adapter.ts';
 import { NO_USAGE, splitWrites } from './buckets.ts';
 import { children, count, countOrZero, need, word } from './report.ts';
-import { tierIn } from './tier-in.ts';
 
 /** Bedrock. */
 export const bedrockConverse: UsageAdapter = {
   paths: [['metadata', 'usage'], ['usage']],
-  normalise: (report, context, around) => {
+  normalise: (report, context) => {
     const [uncachedInput = 0n, output = 0n] = need(report, ['inputTokens', 'outputTokens']);
     const details = children(report, 'cacheDetails');
     let fiveMinutes = 0n;
@@ -32,7 +30,6 @@ export const bedrockConverse: UsageAdapter = {
         context.cacheTtl,
       ),
       output,
-      ...tierIn(around, 'serviceTier'),
     };
   },
 };

@@ -3,13 +3,13 @@
 import type { UsageAdapter } from './adapter.ts';
 import { searchesPassedOn } from './anthropic-messages.ts';
 import { eitherCount, splitWrites } from './buckets.ts';
-import { chatUsage, tierOf } from './openai-chat.ts';
+import { chatUsage } from './openai-chat.ts';
 import { child, count } from './report.ts';
 
 /** LiteLLM. */
 export const litellm: UsageAdapter = {
   paths: [['usage']],
-  normalise: (report, context, around) => {
+  normalise: (report, context) => {
     const details = child(report, 'prompt_tokens_details');
     const split = child(details, 'cache_creation_token_details');
     const reads = count(report, 'cache_read_input_tokens');
@@ -28,6 +28,6 @@ export const litellm: UsageAdapter = {
       count(split, 'ephemeral_1h_input_tokens'),
       context.cacheTtl,
     );
-    return { ...chatUsage(report, 'either', { cacheRead, writes }), ...searchesPassedOn(report), ...tierOf(around) };
+    return { ...chatUsage(report, 'either', { cacheRead, writes }), ...searchesPassedOn(report) };
   },
 };

@@ -14,6 +14,7 @@ import { groqChat, openAiChat, openAiCompatible } from './openai-chat.ts';
 import { openAiResponses, xaiResponses } from './openai-responses.ts';
 import { openRouterChat } from './openrouter-chat.ts';
 import { type Faults, fault, field, isFields, type Report, reportOf } from './report.ts';
+import { NOTHING_SAID, type ServedAs, servedAs } from './served-as.ts';
 import { sumProblem, type UsageContext, type UsageProblem, type UsageResult } from './usage.ts';
 import { xaiChat } from './xai-chat.ts';
 
@@ -61,19 +62,55 @@ export function normaliseUsage(kind: UsageKind, raw: unknown, context: UsageCont
   const faults: Faults = { first: undefined };
   const found = reportIn(adapter, raw, faults);
   if (found === undefined) return { problem: faults.first ?? MISSING };
-  const usage = adapter.normalise(found.report, context, found.around);
+  const counted = adapter.normalise(found.report, context, found.holders.at(-1));
   if (faults.first !== undefined) return { problem: faults.first };
-  const problem = sumProblem(usage);
+  const problem = sumProblem(counted);
   if (problem !== undefined) return { problem };
-  return { usage: context.serviceTier === undefined ? usage : { ...usage, callerTier: context.serviceTier } };
+  const served = servedIn(adapter, found, raw);
+  const { serviceTier: callerTier } = context;
+  if (served === NOTHING_SAID && callerTier === undefined) return { usage: counted };
+  return { usage: { ...counted, ...served, ...(callerTier !== undefined && { callerTier }) } };
 }
 
 const MISSING: UsageProblem = { code: 'usage_missing', field: 'usage', text: 'is not there, or zeros alone' };
 
-/** A report, and what holds it. */
+/** A report, and what holds it, from the outermost on: the event, the response. */
 interface Found {
   readonly report: Report;
-  readonly around: Report | undefined;
+  readonly holders: readonly Report[];
+}
+
+/**
+ * How the call was served: as the report that counts says, or what holds it. What neither says is, in a stream, as the last event has it
+ * that does, since not each of them repeats it.
+ */
+function servedIn({ paths }: UsageAdapter, { report, holders }: Found, raw: unknown): ServedAs {
+  let served = servedAs(report, holders);
+  const events = isFields(raw) && Object.hasOwn(raw, 'events') ? raw['events'] : undefined;
+  if (!Array.isArray(events)) return served;
+  // What is wrong with the other events is no fault of the report.
+  const unheeded: Faults = { first: undefined };
+  for (let index = events.length - 1; index >= 0; index -= 1) {
+    const event: unknown = events[index];
+    if (!isFields(event)) continue;
+    for (const path of paths) {
+      const other = servedAs(reportAt(path, event, unheeded)?.report ?? report, holdersAlong(path, event, unheeded));
+      if (other !== NOTHING_SAID) served = { ...other, ...served };
+    }
+  }
+  return served;
+}
+
+/** The objects on the way along a path, the first included; the last one that is there may lack the next. */
+function holdersAlong(path: readonly string[], fields: Report['fields'], faults: Faults): readonly Report[] {
+  const holders: Report[] = [];
+  let value: unknown = fields;
+  for (const name of path) {
+    if (!isFields(value)) break;
+    holders.push({ fields: value, path: '', faults });
+    value = Object.hasOwn(value, name) ? value[name] : undefined;
+  }
+  return holders;
 }
 
 /** The report that counts. */
@@ -84,7 +121,7 @@ function reportIn(adapter: UsageAdapter, raw: unknown, faults: Faults): Found | 
   if (events === undefined) {
     // A response that has a place for usage and nothing in it has none; it is not itself taken for one.
     const paths = adapter.paths.filter(([first = '']) => Object.hasOwn(whole.fields, first));
-    return paths.length === 0 ? { report: whole, around: undefined } : reportOn(paths, whole.fields, faults);
+    return paths.length === 0 ? { report: whole, holders: [] } : reportOn(paths, whole.fields, faults);
   }
   if (!Array.isArray(events)) {
     fault(faults, 'usage_incomplete', 'events', 'must be a list');
@@ -92,7 +129,7 @@ function reportIn(adapter: UsageAdapter, raw: unknown, faults: Faults): Found | 
   }
   if (adapter.mergeEvents !== undefined) {
     const report = adapter.mergeEvents(events.filter(isFields).map((fields) => ({ fields, path: '', faults })));
-    return report && { report, around: undefined };
+    return report && { report, holders: [] };
   }
   for (let index = events.length - 1; index >= 0; index -= 1) {
     const event: unknown = events[index];
@@ -112,18 +149,13 @@ function reportOn(paths: UsageAdapter['paths'], fields: Report['fields'], faults
 }
 
 /** The object at a path of own fields; undefined where it is not there. */
-function reportAt(
-  path: readonly string[],
-  fields: Readonly<Record<string, unknown>>,
-  faults: Faults,
-): Found | undefined {
-  let around = fields;
-  let value: unknown = fields;
-  for (const name of path) {
-    if (!isFields(value) || !Object.hasOwn(value, name)) return undefined;
-    around = value;
-    value = value[name];
+function reportAt(path: readonly string[], fields: Report['fields'], faults: Faults): Found | undefined {
+  const holders = holdersAlong(path, fields, faults);
+  const last = path.at(-1);
+  const holder = holders.at(-1)?.fields;
+  if (last === undefined || holder === undefined || holders.length < path.length || !Object.hasOwn(holder, last)) {
+    return undefined;
   }
-  const report = reportOf(value, '', faults);
-  return report && { report, around: { fields: around, path: '', faults } };
+  const report = reportOf(holder[last], '', faults);
+  return report && { report, holders };
 }

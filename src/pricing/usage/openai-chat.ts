@@ -3,7 +3,6 @@
 import type { UsageAdapter } from './adapter.ts';
 import { splitInput, splitOutput, usageOf } from './buckets.ts';
 import { child, count, countOrZero, need, type Report, require } from './report.ts';
-import { tierIn } from './tier-in.ts';
 import type { Usage } from './usage.ts';
 
 /**
@@ -63,24 +62,16 @@ function outputOf(
   return completion;
 }
 
-/**
- * The tier that served, which a response says beside its usage, and each event of a stream too. Sources: openai-node; LiteLLM may pass on
- * the object of Bedrock, {"type": ...}.
- */
-export function tierOf(around: Report | undefined): Pick<Usage, 'serviceTier'> {
-  return tierIn(around, 'service_tier');
-}
-
 /** OpenAI and Azure. */
 export const openAiChat: UsageAdapter = {
   paths: [['usage']],
-  normalise: (report, _, around) => ({ ...chatUsage(report, 'inside'), ...tierOf(around) }),
+  normalise: (report) => chatUsage(report, 'inside'),
 };
 
 /** Whatever says that it is like OpenAI. */
 export const openAiCompatible: UsageAdapter = {
   paths: [['usage']],
-  normalise: (report, _, around) => ({ ...chatUsage(report, 'either'), ...tierOf(around) }),
+  normalise: (report) => chatUsage(report, 'either'),
 };
 
 /** Groq: the last chunk of a stream has it under x_groq. Source: groq-typescript. */

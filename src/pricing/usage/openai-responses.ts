@@ -2,7 +2,6 @@
 // response.completed, .incomplete or .failed. Source: openai-node, resources/responses/responses.ts.
 import type { UsageAdapter } from './adapter.ts';
 import { NO_USAGE, splitInput, splitOutput } from './buckets.ts';
-import { tierOf } from './openai-chat.ts';
 import { child, children, count, countOrZero, hasList, need, type Report, refuse, require, word } from './report.ts';
 import type { SearchCount, Usage } from './usage.ts';
 
@@ -56,7 +55,7 @@ function searchesIn(around: Report | undefined): Searches {
 /** OpenAI. */
 export const openAiResponses: UsageAdapter = {
   paths: [['response', 'usage'], ['usage']],
-  normalise: (report, _, around) => ({ ...responsesUsage(report), ...searchesIn(around), ...tierOf(around) }),
+  normalise: (report, _, around) => ({ ...responsesUsage(report), ...searchesIn(around) }),
 };
 
 /** Runs that xAI tells of in its usage and that are no searches, but for calls of foreign tools, which cost tokens alone. */
@@ -84,8 +83,8 @@ function xaiSearches(report: Report): Searches {
 /** xAI: as OpenAI, with searches that it counts, and others that it bills by source. */
 export const xaiResponses: UsageAdapter = {
   paths: [['response', 'usage'], ['usage']],
-  normalise: (report, _, around) => {
+  normalise: (report) => {
     refuse(report, countOrZero(report, 'num_sources_used') > 0n, 'num_sources_used', 'is billed apart from tokens');
-    return { ...responsesUsage(report), ...xaiSearches(report), ...tierOf(around) };
+    return { ...responsesUsage(report), ...xaiSearches(report) };
   },
 };

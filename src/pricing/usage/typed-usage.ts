@@ -6,14 +6,16 @@ import { sumProblem, type Usage, type UsageResult } from './usage.ts';
 /** The buckets that hold counts. */
 type CountName = Exclude<
   keyof Usage,
-  'serviceTier' | 'callerTier' | 'inferenceGeo' | 'reportedCost' | 'untoldSearches'
+  'serviceTiers' | 'callerTier' | 'inferenceGeos' | 'reportedCost' | 'untoldSearches'
 >;
 
 /** Counts by bucket, whole numbers from 0 to 2^53 - 1; absent is 0. Every token in one bucket only. */
-export type UsageCounts = { readonly [Name in CountName]?: number | bigint } & Pick<
-  Usage,
-  'serviceTier' | 'inferenceGeo'
->;
+export type UsageCounts = { readonly [Name in CountName]?: number | bigint } & {
+  /** Service tier or speed that served the call, in the provider's words. */
+  readonly serviceTier?: string;
+  /** Where inference ran, in the provider's words. */
+  readonly inferenceGeo?: string;
+};
 
 const COUNT_NAMES = Object.keys(NO_COUNTS) as readonly CountName[];
 
@@ -31,6 +33,6 @@ export function typedUsage(counts: UsageCounts): UsageResult {
   const problem = sumProblem(usage);
   if (problem !== undefined) return { problem };
   if (counts.serviceTier !== undefined) usage.callerTier = counts.serviceTier;
-  if (counts.inferenceGeo !== undefined) usage.inferenceGeo = counts.inferenceGeo;
+  if (counts.inferenceGeo !== undefined) usage.inferenceGeos = [counts.inferenceGeo];
   return { usage };
 }

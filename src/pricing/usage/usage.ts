@@ -30,20 +30,23 @@ export interface Usage {
   /** Of the two, those that the report can't tell the number of, so that it is 0 here whatever ran. Absent: it tells both. */
   readonly untoldSearches?: readonly SearchCount[];
   /**
-   * Service tier or speed that served the call, in the provider's words, where the report says so; UNREADABLE_TIER where what it says is
-   * no word.
+   * Service tiers and speeds that the report says served the call, in the provider's words, at least one; UNREADABLE_WORD where what it
+   * says is no word. Of several the dearest counts.
    */
-  readonly serviceTier?: string;
-  /** The same as the caller says it: counts where the report has none, or one that has no known price. */
+  readonly serviceTiers?: readonly string[];
+  /**
+   * The same as the caller says it: counts where the report names none whose price is known. Beside one that may be dearer than the list
+   * and has no known price, only where it is dearer than the list itself.
+   */
   readonly callerTier?: string;
-  /** Where inference ran, in the provider's words, where the report says so. */
-  readonly inferenceGeo?: string;
+  /** Where inference ran, in the provider's words, as serviceTiers. */
+  readonly inferenceGeos?: readonly string[];
   /** What the provider says that the call cost, where it is to be preferred to a computed cost. */
   readonly reportedCost?: ReportedCost;
 }
 
-/** The tier of a response that says one in another form than a word: it is none that has a price. */
-export const UNREADABLE_TIER = '';
+/** The tier or place of a report that says one in another form than a word: it is none that has a price. */
+export const UNREADABLE_WORD = '';
 
 /** Counts of searches. */
 export type SearchCount = 'webSearches' | 'fileSearches';

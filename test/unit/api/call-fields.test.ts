@@ -199,7 +199,7 @@ describe('usage', () => {
     });
     const counts = { uncachedInput: 3n, cacheWrite1h: 4n, fileSearches: 2n, inferenceGeo: 'us' };
     expect(reportOf(settleOf({ report: { case: 'counts', value: counts }, serviceTier: 'flex' }))).toMatchObject({
-      usage: { uncachedInput: 3n, cacheWrite1h: 4n, fileSearches: 2n, callerTier: 'flex', inferenceGeo: 'us' },
+      usage: { uncachedInput: 3n, cacheWrite1h: 4n, fileSearches: 2n, callerTier: 'flex', inferenceGeos: ['us'] },
     });
   });
 

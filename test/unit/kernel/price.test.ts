@@ -367,6 +367,22 @@ describe('a settlement by usage', () => {
     }
   });
 
+  test('in a tier of unknown price is refused with what helps, and that helps', () => {
+    const { id } = granted(reserve()).reservation;
+    const raw = { usage: { prompt_tokens: 1_000, completion_tokens: 100 }, service_tier: 'ultrafast' };
+    const settled = (serviceTier?: string) => {
+      const { report } = rawReport('openai_chat', raw, undefined, serviceTier === undefined ? {} : { serviceTier });
+      if (report === undefined) throw new Error('no report');
+      return driver.run(driver.make.settle(id, undefined, { key: 'k', usage: { kind: 'usage', report } }));
+    };
+    expect(refused(settled('default'))).toMatchObject({
+      message:
+        "usage.service_tier must be auto or priority or fast: the report names another tier that may cost more than the list at openai/gpt-4o, and what it costs is not known. Else settle with the cost as an amount; if it can't be reported otherwise, settle with usage_unknown",
+      unpriced: { why: 'unknown_price', field: 'usage.service_tier' },
+    });
+    expect(granted(settled('priority')).reservation.figures).toMatchObject({ settledMicros: 7_000n });
+  });
+
   test('by a model that was not reserved for is refused', () => {
     const { id } = granted(reserve()).reservation;
     const usage = usageOf(10, 10, { provider: 'anthropic', model: 'claude-sonnet-4' });

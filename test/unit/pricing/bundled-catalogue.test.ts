@@ -1,10 +1,16 @@
 // The package as it is: every record of it is imported exactly or told of, by a walk of its own through the same data.
 import { describe, expect, it } from 'vitest';
 import { importCatalogue } from '../../../src/pricing/catalogue.ts';
-import type { PriceRow } from '../../../src/pricing/price-row.ts';
+import { costByRow } from '../../../src/pricing/cost.ts';
+import { priceCall } from '../../../src/pricing/estimate.ts';
+import type { HashedPriceRow, PriceRow } from '../../../src/pricing/price-row.ts';
 import { tierAndBand } from '../../../src/pricing/price-timeline.ts';
+import { priceUsage } from '../../../src/pricing/price-usage.ts';
+import { MULTIPLIER_WHOLE } from '../../../src/pricing/service-tier.ts';
+import type { Usage } from '../../../src/pricing/usage/usage.ts';
+import { rawReport } from '../../../src/pricing/usage/usage-report.ts';
 import { bundledCatalogue, type PackageRecord } from '../../support/price-catalogue.ts';
-import { START_MS } from '../../support/price-rows.ts';
+import { START_MS, usageOf } from '../../support/price-rows.ts';
 
 const { data, imported, book, records } = await bundledCatalogue();
 
@@ -159,6 +165,43 @@ describe('the bundled catalogue', () => {
       if (form === 'exact') expect([alias, found(provider, alias)]).toEqual([alias, model]);
     }
   });
+
+  it('has write rates that are storage alone, and none of its writes costs less than input', () => {
+    const costOf = (row: HashedPriceRow, usage: Partial<Usage>) =>
+      costByRow(row, usageOf(usage), MULTIPLIER_WHOLE, undefined).micros ?? 0n;
+    const written = book.rows.filter(({ rates }) => rates.cacheWrite5m !== undefined);
+    const storage = written.filter(({ rates }) => (rates.cacheWrite5m ?? 0n) < rates.input);
+    expect(storage.length).toBeGreaterThan(10);
+    for (const row of written) {
+      const input = costOf(row, { uncachedInput: 1_000_000n });
+      expect([row.model, costOf(row, { cacheWrite5m: 1_000_000n }) >= input]).toEqual([row.model, true]);
+      expect([row.model, costOf(row, { cacheWrite1h: 1_000_000n }) >= input]).toEqual([row.model, true]);
+    }
+  });
+
+  it.each(['litellm', 'openrouter_chat', 'openai_compatible'] as const)(
+    'prices what %s says was written to a cache of Gemini as the estimate does',
+    (kind) => {
+      const name = { provider: 'openrouter', model: 'google/gemini-3.1-pro-preview' };
+      const call = { candidates: [name], inputTokens: 100_000, outputTokensMax: 0 };
+      const { price } = priceCall(book, call, START_MS, { unit: 'USD', outputTokensDefault: 1 });
+      const costOf = (written: number) => {
+        const raw = {
+          prompt_tokens: 100_000,
+          completion_tokens: 0,
+          prompt_tokens_details: { cache_write_tokens: written },
+        };
+        const usage = rawReport(kind, raw, name, {}).report?.usage ?? usageOf({});
+        return priceUsage(book, price?.pins ?? { rowHashes: [] }, name, usage, START_MS).cost?.micros;
+      };
+      expect([price?.maxMicros, costOf(0), costOf(90_000), costOf(100_000)]).toEqual([
+        237_500n,
+        200_000n,
+        233_750n,
+        237_500n,
+      ]);
+    },
+  );
 
   it('adds nothing when it is imported again', () => {
     const again = importCatalogue(data, {

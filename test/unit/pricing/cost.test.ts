@@ -56,6 +56,26 @@ describe('a cost', () => {
       { cacheWrite5m: 1n },
       'cacheWrite5m',
     ],
+    [
+      'writes below input, on top of it',
+      { rates: { input: 1_000n, cacheWrite5m: 250n } },
+      { cacheWrite5m: MILLION },
+      1_250n,
+    ],
+    ['writes for nothing, as input', { rates: { input: 1_000n, cacheWrite5m: 0n } }, { cacheWrite5m: MILLION }, 1_000n],
+    ['writes at input', { rates: { input: 1_000n, cacheWrite5m: 1_000n } }, { cacheWrite5m: MILLION }, 1_000n],
+    [
+      'writes for an hour below input',
+      { rates: { input: 1_000n, cacheWrite1h: 250n } },
+      { cacheWrite1h: MILLION },
+      1_250n,
+    ],
+    [
+      'writes for an hour, of a row of five minutes below input',
+      { rates: { input: 1_000n, cacheWrite5m: 250n } },
+      { cacheWrite1h: MILLION },
+      2_000n,
+    ],
     ['output of an embedding', { rates: { input: 1_000n } }, { output: 1n }, 'output'],
     ['audio without a rate', {}, { audioInput: 1n }, 'audioInput'],
     ['audio reads without a rate for audio', {}, { audioCacheRead: 1n }, 'audioCacheRead'],
@@ -255,7 +275,7 @@ describe('usage of a reservation', () => {
     [undefined, 'priority', 300_000n],
     [undefined, 'platinum', undefined],
   ])('asked for tier %s and served by %s', (asked, served, expected) => {
-    const usage = served === undefined ? input : { ...input, serviceTier: served };
+    const usage = served === undefined ? input : { ...input, serviceTiers: [served] };
     const result = price(asked === undefined ? {} : { serviceTier: asked }, 'gpt-4o-mini', usage);
     expect(result.cost?.micros).toBe(expected);
     if (expected === undefined) expect(result.problem).toMatchObject({ code: 'unknown_price', field: 'service_tier' });
@@ -269,6 +289,7 @@ describe('usage of a reservation', () => {
   it('knows places of inference at Anthropic only', () => {
     const at = (provider: string, geo: string) => multiplierOf({ provider, model: 'm' }, undefined, geo, 0n);
     expect(at('anthropic', 'us')).toBe(11_000n);
+    expect(at('anthropic', ' US')).toBe(11_000n);
     expect(at('aws', 'us')).toBeUndefined();
     expect(at('aws', 'not_available')).toBe(MULTIPLIER_WHOLE);
     expect(at('anthropic', 'moon')).toBeUndefined();

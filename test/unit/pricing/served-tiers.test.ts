@@ -1,10 +1,13 @@
 // What a tier that a response names beside its usage does to the cost: what the provider of the row sells it for, and where that is not
 // known, nothing, unless it may be dearer. Each kind that reads one, by providers and by words.
 import { describe, expect, it } from 'vitest';
+import type { HashedPriceRow, PriceRow } from '../../../src/pricing/price-row.ts';
 import { priceUsage } from '../../../src/pricing/price-usage.ts';
+import { dearerTiersOf } from '../../../src/pricing/service-tier.ts';
 import type { UsageKind } from '../../../src/pricing/usage/normalise-usage.ts';
 import { rawReport } from '../../../src/pricing/usage/usage-report.ts';
 import { priceBook, priceRow, START_MS } from '../../support/price-rows.ts';
+import { reportsInside } from '../../support/reports-of-kinds.ts';
 
 const chat = { prompt_tokens: 100_000, completion_tokens: 0 };
 const responses = { input_tokens: 100_000, output_tokens: 0 };
@@ -25,8 +28,15 @@ const WHOLE: Partial<Record<UsageKind, (tier: unknown) => object>> = {
 const KINDS = Object.keys(WHOLE) as readonly UsageKind[];
 
 /** Micro-dollars of 100,000 tokens at 2.50 for a million, or why there are none. */
-function costOf(kind: UsageKind, provider: string, tier: unknown, caller?: string, asked?: string): bigint | string {
-  const row = priceRow({ provider });
+function costOf(
+  kind: UsageKind,
+  provider: string,
+  tier: unknown,
+  caller?: string,
+  asked?: string,
+  changes: Partial<PriceRow> = {},
+): bigint | string {
+  const row = priceRow({ provider, ...changes });
   const context = caller === undefined ? {} : { serviceTier: caller };
   const { report, problem } = rawReport(kind, WHOLE[kind]?.(tier), undefined, context);
   if (report === undefined) return `${problem.code} ${problem.field}`;
@@ -38,7 +48,9 @@ function costOf(kind: UsageKind, provider: string, tier: unknown, caller?: strin
 const LISTED = 250_000n;
 const HALF = 125_000n;
 const TWICE = 500_000n;
+/** Refused, where a word of the caller's for the tier would help, and where none does. */
 const REFUSED = 'unknown_price service_tier';
+const HELPLESS = 'unknown_price usage';
 
 const CASES: readonly [provider: string, word: unknown, expected: bigint | string][] = [
   ['groq', 'on_demand', LISTED],
@@ -47,9 +59,9 @@ const CASES: readonly [provider: string, word: unknown, expected: bigint | strin
   ['groq', 'auto', LISTED],
   ['groq', 'new', LISTED],
   ['deepseek', 'auto', LISTED],
-  ['deepseek', 'priority', REFUSED],
-  ['fireworks', 'priority', REFUSED],
-  ['our-own', 'turbo', REFUSED],
+  ['deepseek', 'priority', HELPLESS],
+  ['fireworks', 'priority', HELPLESS],
+  ['our-own', 'turbo', HELPLESS],
   ['deepseek', 'flex', LISTED],
   ['deepseek', '__proto__', LISTED],
   ['our-own', 'on_demand', LISTED],
@@ -64,14 +76,27 @@ const CASES: readonly [provider: string, word: unknown, expected: bigint | strin
   ['google', 'default', LISTED],
   ['google', 'priority', 450_000n],
   ['anthropic', 'priority', LISTED],
-  ['anthropic', 'new', REFUSED],
+  ['anthropic', 'new', HELPLESS],
   ['x-ai', 'default', LISTED],
   ['x-ai', 'flex', LISTED],
-  ['x-ai', 'priority', REFUSED],
+  ['x-ai', 'priority', HELPLESS],
   ['aws', 'flex', LISTED],
-  ['aws', 'priority', REFUSED],
+  ['aws', 'priority', HELPLESS],
   ['openrouter', 'default', LISTED],
-  ['openrouter', 'priority', REFUSED],
+  ['openrouter', 'priority', HELPLESS],
+  // In another case, with blanks, or within another word.
+  ['fireworks', 'Priority', HELPLESS],
+  ['fireworks', 'PRIORITY', HELPLESS],
+  ['fireworks', 'priority ', HELPLESS],
+  ['our-own', 'on_demand_priority', HELPLESS],
+  ['our-own', 'ultrafast', HELPLESS],
+  ['our-own', 'Turbo-2', HELPLESS],
+  ['openai', 'PRIORITY', TWICE],
+  ['openai', ' Flex', HALF],
+  ['openai', 'Default', LISTED],
+  ['google', 'PRIORITY', 450_000n],
+  ['x-ai', 'Default', LISTED],
+  ['groq', 'On_Demand', LISTED],
   // In a form that no interface has.
   ['groq', { type: 'on_demand' }, LISTED],
   ['groq', {}, LISTED],
@@ -94,15 +119,162 @@ describe.each(KINDS)('%s', (kind) => {
     ['openai', 'default', 'priority', LISTED],
     ['openai', 'ultrafast', 'priority', TWICE],
     ['openai', 'ultrafast', 'default', REFUSED],
-    ['x-ai', 'priority', 'default', REFUSED],
+    ['x-ai', 'priority', 'default', HELPLESS],
     ['deepseek', 'on_demand', 'standard', LISTED],
-    ['deepseek', 'on_demand', 'platinum', REFUSED],
+    ['deepseek', 'on_demand', 'platinum', LISTED],
   ])('of %s, served as %s, said to be %s', (provider, word, caller, expected) => {
     expect(costOf(kind, provider, word, caller)).toBe(expected);
+  });
+
+  it.each(['free', 'seat'] as const)('of a row that is %s costs nothing, however it was served', (mark) => {
+    for (const provider of ['local', 'openai', 'anthropic']) {
+      for (const tier of ['priority', 'ultrafast', 7, undefined]) {
+        expect(costOf(kind, provider, tier, undefined, undefined, { mark, rates: { input: 0n } })).toBe(0n);
+        expect(costOf(kind, provider, tier, 'platinum', 'fast', { mark, rates: { input: 0n } })).toBe(0n);
+      }
+    }
   });
 
   it('is as was asked for where the word is not known, and no cheaper than the list', () => {
     expect(costOf(kind, 'openai', 'on_demand', undefined, 'priority')).toBe(TWICE);
     expect(costOf(kind, 'openai', 'on_demand', undefined, 'flex')).toBe(LISTED);
+  });
+});
+
+describe('one call, through every kind', () => {
+  const costIn = (row: HashedPriceRow, kind: UsageKind, raw: unknown) => {
+    const { report } = rawReport(kind, raw, undefined, {});
+    if (report === undefined) throw new Error('no report');
+    return priceUsage(priceBook({ rows: [row] }), { rowHashes: [row.hash] }, undefined, report.usage, START_MS);
+  };
+  const opus = (model: string) =>
+    priceRow({ provider: 'anthropic', model, rates: { input: 5_000_000n, output: 25_000_000n } });
+  const call = { input: 100_000, output: 1_000, words: { speed: 'fast', inference_geo: 'us' } };
+
+  it.each(reportsInside(call))('fast and in the US, of $kind $place', ({ kind, raw }) => {
+    expect(costIn(opus('claude-opus-4-6'), kind, raw).cost?.micros).toBe(3_465_000n);
+    expect(costIn(opus('claude-opus-5-5'), kind, raw).problem?.text).toContain('may cost more than the list');
+    expect(costIn(opus('claude-opus-5'), kind, raw).cost?.micros).toBe(1_155_000n);
+  });
+
+  it.each([
+    ['trafficType', 'ON_DEMAND', 500_000n],
+    ['trafficType', 'ON_DEMAND_PRIORITY', 900_000n],
+    ['trafficType', 'ON_DEMAND_FLEX', 250_000n],
+    ['trafficType', 'PROVISIONED_THROUGHPUT', 500_000n],
+    ['serviceTier', 'priority', 900_000n],
+    ['service_tier', 'priority', 900_000n],
+  ])('of Google, whose %s is %s', (name, word, expected) => {
+    const row = priceRow({ provider: 'google', rates: { input: 5_000_000n, output: 0n } });
+    for (const { kind, place, raw } of reportsInside({ input: 100_000, output: 1, words: { [name]: word } })) {
+      expect([kind, place, costIn(row, kind, raw).cost?.micros]).toEqual([kind, place, expected]);
+    }
+  });
+
+  it('of two words is the dearest, and a discount that one of them does not know is none', () => {
+    const micros = (provider: string, inside: string, beside: string) => {
+      const raw = { usage: { ...chat, service_tier: inside }, service_tier: beside };
+      const { cost, problem } = costIn(priceRow({ provider }), 'openai_compatible', raw);
+      return cost?.micros ?? problem?.field;
+    };
+    expect(micros('openai', 'default', 'priority')).toBe(TWICE);
+    expect(micros('openai', 'priority', 'flex')).toBe(TWICE);
+    expect(micros('openai', 'flex', 'flex')).toBe(HALF);
+    expect(micros('openai', 'flex', 'on_demand')).toBe(LISTED);
+    expect(micros('openai', 'flex', 'ultrafast')).toBe('service_tier');
+    expect(micros('groq', 'on_demand', 'priority')).toBe('usage');
+  });
+
+  it('is refused where a faster machine of Bedrock served it', () => {
+    const raw = { usage: { inputTokens: 1, outputTokens: 1 }, performanceConfig: { latency: 'optimized' } };
+    const { problem } = costIn(priceRow({ provider: 'aws' }), 'bedrock_converse', raw);
+    expect(problem).toMatchObject({ code: 'unknown_price', field: 'usage' });
+  });
+});
+
+describe('a refusal says what is wrong and what helps', () => {
+  const textOf = (provider: string, model: string, words: object, context: object = {}) => {
+    const row = priceRow({ provider, model });
+    const raw = { input_tokens: 10, output_tokens: 1, ...words };
+    const { report } = rawReport('anthropic_messages', raw, undefined, context);
+    if (report === undefined) throw new Error('no report');
+    const { problem } = priceUsage(
+      priceBook({ rows: [row] }),
+      { rowHashes: [row.hash] },
+      undefined,
+      report.usage,
+      START_MS,
+    );
+    return `${problem?.field} ${problem?.text}`;
+  };
+  const ultrafast = { service_tier: 'ultrafast' };
+
+  it.each<[string, string, object, object, string]>([
+    [
+      'openai',
+      'gpt-4o',
+      ultrafast,
+      {},
+      'service_tier must be auto or priority or fast: the report names another tier that may cost more than the list at openai/gpt-4o, and what it costs is not known. Else settle with the cost as an amount',
+    ],
+    [
+      'openai',
+      'gpt-4o',
+      ultrafast,
+      { serviceTier: 'default' },
+      'service_tier must be auto or priority or fast: the report names another tier that may cost more than the list at openai/gpt-4o, and what it costs is not known. Else settle with the cost as an amount',
+    ],
+    [
+      'openai',
+      'gpt-4o',
+      {},
+      { serviceTier: 'ultrafast' },
+      'service_tier names a tier that may cost more than the list at openai/gpt-4o, and what it costs is not known: settle with the cost as an amount',
+    ],
+    [
+      'x-ai',
+      'grok-4',
+      { service_tier: 'priority' },
+      { serviceTier: 'priority' },
+      'usage names a tier that may cost more than the list at x-ai/grok-4, and what it costs is not known: settle with the cost as an amount',
+    ],
+    [
+      'anthropic',
+      'claude-opus-5-5',
+      { speed: 'fast' },
+      { serviceTier: 'fast' },
+      'usage names a tier that may cost more than the list at anthropic/claude-opus-5-5, and what it costs is not known: settle with the cost as an amount',
+    ],
+    [
+      'anthropic',
+      'claude-opus-5',
+      { speed: 'faster still' },
+      {},
+      'service_tier must be fast: the report names another tier that may cost more than the list at anthropic/claude-opus-5, and what it costs is not known. Else settle with the cost as an amount',
+    ],
+    [
+      'aws',
+      'claude',
+      { inference_geo: 'us' },
+      { serviceTier: 'default' },
+      'usage was served at a place of inference that has no known price at aws/claude: settle with the cost as an amount',
+    ],
+  ])('%s/%s, %j, said to be %j', (provider, model, words, context, expected) => {
+    expect(textOf(provider, model, words, context)).toBe(expected);
+  });
+
+  it('each tier that it names is taken', () => {
+    for (const [provider, model] of [
+      ['openai', 'gpt-4o'],
+      ['azure', 'gpt-4o'],
+      ['google', 'gemini'],
+      ['anthropic', 'claude-opus-4-6'],
+    ] as const) {
+      const tiers = dearerTiersOf({ provider, model });
+      expect(tiers.length).toBeGreaterThan(0);
+      for (const serviceTier of tiers) {
+        expect(textOf(provider, model, ultrafast, { serviceTier })).toBe('undefined undefined');
+      }
+    }
   });
 });

@@ -44,8 +44,10 @@ describe('Anthropic', () => {
     ],
     ['one that did not run', message({ server_tool_use: { code_execution_requests: 0 } }), 'in 10 out 5'],
     ['a tier and a place', message({ service_tier: 'batch', inference_geo: 'us' }), 'in 10 out 5 batch us'],
-    ['speed before tier', message({ service_tier: 'standard', speed: 'fast' }), 'in 10 out 5 fast'],
-    ['a tier that is no word', message({ service_tier: 5 }), 'usage_incomplete service_tier'],
+    ['a speed and a tier', message({ service_tier: 'standard', speed: 'fast' }), 'in 10 out 5 standard fast'],
+    ['the usual speed', message({ service_tier: 'batch', speed: 'standard' }), 'in 10 out 5 batch'],
+    ['a speed that is new', message({ speed: 'ultrafast' }), 'in 10 out 5 ultrafast'],
+    ['a tier that is no word', message({ service_tier: 5 }), 'in 10 out 5 ""'],
     [
       'a tier, and another from beside',
       message({ service_tier: 'batch' }),
@@ -154,6 +156,8 @@ describe('Google', () => {
       }),
       'in 40 read 20 audio 30 audioRead 10 out 20',
     ],
+    ['a kind of traffic', meta({ trafficType: 'ON_DEMAND_PRIORITY' }), 'in 100 out 20 ON_DEMAND_PRIORITY'],
+    ['no kind of it', meta({ trafficType: 'TRAFFIC_TYPE_UNSPECIFIED' }), 'in 100 out 20'],
     ['images that go in', meta({ promptTokensDetails: [of('IMAGE', 40)] }), 'in 100 out 20'],
     [
       'images that come back',
@@ -192,6 +196,8 @@ describe('Bedrock and Cohere', () => {
       { events: [{ metadata: { usage: converse({}), serviceTier: { type: 'flex' } } }] },
       'in 10 out 5 flex',
     ],
+    ['a faster machine', { usage: converse({}), performanceConfig: { latency: 'optimized' } }, 'in 10 out 5 optimized'],
+    ['the usual one', { usage: converse({}), performanceConfig: { latency: 'standard' } }, 'in 10 out 5'],
     ['a life that is new', converse({ cacheDetails: [{ ttl: '24h', inputTokens: 4 }] }), 'in 10 w1h 4 out 5'],
     [
       'a split that is not the total',
@@ -244,6 +250,34 @@ describe('the AI SDK', () => {
       { provider: 'amazon-bedrock' },
     ],
     [
+      'Anthropic, by what it added alone',
+      usage({
+        cachedInputTokens: 40,
+        providerMetadata: {
+          anthropic: {
+            cacheCreationInputTokens: 7,
+            usage: { cache_creation_input_tokens: 7, cache_creation: { ephemeral_1h_input_tokens: 7 } },
+          },
+        },
+      }),
+      'in 10 read 40 w1h 7 out 5',
+    ],
+    [
+      'Anthropic behind a gateway, in a whole result',
+      { usage: usage(), providerMetadata: { anthropic: { usage: { cache_creation_input_tokens: 7 } } } },
+      'in 10 w5 7 out 5',
+      { provider: 'gateway' },
+    ],
+    [
+      'Anthropic, with two counts of writes',
+      usage({
+        providerMetadata: { anthropic: { cacheCreationInputTokens: 6, usage: { cache_creation_input_tokens: 7 } } },
+      }),
+      'inconsistent_usage usage',
+    ],
+    ['Google, by what it added', usage({ reasoningTokens: 4, providerMetadata: { google: {} } }), 'in 10 out 9'],
+    ['Vertex, by what it added', usage({ reasoningTokens: 4, providerMetadata: { vertex: {} } }), 'in 10 out 9'],
+    [
       'Google, with a tool prompt that is lost',
       usage({ reasoningTokens: 4, totalTokens: 119 }),
       'inconsistent_usage totalTokens',
@@ -274,6 +308,33 @@ describe('the AI SDK', () => {
       usage({ raw: { input_tokens: 3, output_tokens: 5, cache_creation: { ephemeral_1h_input_tokens: 7 } } }),
       'in 3 w1h 7 out 5',
       { provider: 'anthropic.messages' },
+    ],
+    [
+      'Anthropic behind a gateway',
+      usage({ raw: { input_tokens: 3, output_tokens: 5, cache_creation: { ephemeral_1h_input_tokens: 7 } } }),
+      'in 3 w1h 7 out 5',
+      { provider: 'gateway' },
+    ],
+    [
+      'Anthropic behind nobody knows what',
+      usage({ raw: { input_tokens: 10, output_tokens: 5, speed: 'fast', inference_geo: 'us' } }),
+      'in 10 out 5 fast us',
+    ],
+    [
+      'a sum of calls, with what one of them said',
+      usage({ raw: { input_tokens: 3, output_tokens: 5, speed: 'fast' } }),
+      'in 10 out 5 fast',
+      { provider: 'gateway' },
+    ],
+    [
+      'Google behind a gateway, with a tool prompt',
+      usage({ raw: { promptTokenCount: 10, toolUsePromptTokenCount: 90, candidatesTokenCount: 5 } }),
+      'in 100 out 5',
+    ],
+    [
+      'OpenAI with raw of its own',
+      usage({ raw: { input_tokens: 10, output_tokens: 5, input_tokens_details: { cached_tokens: 0 } } }),
+      'in 10 out 5',
     ],
     ['Anthropic without it', details(3, 2, 5), 'in 5 read 3 w5 2 out 5', { provider: 'anthropic.messages' }],
   ]);

@@ -265,9 +265,9 @@ export type Usage = Message<"budgetd.v1.Usage"> & {
 
   /**
    * Service tier or speed that served the call, in the provider's words. It counts where the report, or the response that holds it,
-   * names none, or one whose price at the provider is not known; one that has a known price wins. Empty: the one that was asked for,
-   * but never as a discount. Where the report names one that may be dearer than the list and has no known price, PRICE_UNKNOWN,
-   * unless this one is dearer than the list.
+   * names none whose price at the provider is known; one that has a known price wins. Empty: the one that was asked for, but never as a
+   * discount. Where the report names one that may be dearer than the list and has no known price, PRICE_UNKNOWN, unless this one has a
+   * known price above the list: at a provider or model without such a tier no word is taken, settle with the cost or usage_unknown.
    *
    * @generated from field: string service_tier = 4;
    */
@@ -308,9 +308,10 @@ export type RawUsage = Message<"budgetd.v1.RawUsage"> & {
   /**
    * Required: JSON text as the provider sent it: the usage object, a response that holds one, or {"events": [...]} with the
    * events of a stream, of which the last cumulative report counts. 1 byte to 64 KiB. Of a name that an object has twice, the
-   * last counts, as JSON is read everywhere. With a whole response the tier that it says is charged, where its price is known (see
-   * Usage.service_tier), and searches that it lists are counted; where a call reserved for searches that its row has a fee for and
-   * what is given can't tell their number, it is refused (usage_incomplete): give the response, or `counts`.
+   * last counts, as JSON is read everywhere. The tier and place that it says, in the usage or
+   * around it, are charged where their price is known (see Usage.service_tier). With a whole response searches that it lists are counted;
+   * where a call reserved for searches that its row has a fee for and what is given can't tell their number, it is refused
+   * (usage_incomplete): give the response, or `counts`.
    *
    * @generated from field: string json = 2;
    */

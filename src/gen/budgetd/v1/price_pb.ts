@@ -48,14 +48,17 @@ export type PriceRates = Message<"budgetd.v1.PriceRates"> & {
   cacheRead?: bigint | undefined;
 
   /**
-   * Input written to a cache that lives for five minutes, or whose life the provider does not price. Absent: writes have no price.
+   * Input written to a cache that lives for five minutes, or whose life the provider does not price. A rate below `input` is what
+   * storage alone costs and comes on top of it: no token of input costs less than `input` for being written. Absent: writes have no
+   * price.
    *
    * @generated from field: optional int64 cache_write_5m = 4;
    */
   cacheWrite5m?: bigint | undefined;
 
   /**
-   * Input written to a cache that lives for an hour. Absent where cache_write_5m is there: twice the input rate.
+   * Input written to a cache that lives for an hour. A rate below `input` comes on top of it. Absent where cache_write_5m is there: twice
+   * the input rate.
    *
    * @generated from field: optional int64 cache_write_1h = 5;
    */

@@ -279,7 +279,8 @@ export type ModelRules = Message<"budgetd.v1.ModelRules"> & {
   allowedModels?: AllowedModels | undefined;
 
   /**
-   * The dearest tier that a call may ask for. A tier that is not known counts as dearer than any. Default: every tier.
+   * The dearest tier that a call may ask for, as the provider whose rows price the candidate sells it: of an alias, the target's. A tier
+   * that is not known there counts as dearer than any. Default: every tier.
    *
    * @generated from field: budgetd.v1.ServiceTierClass max_tier = 2;
    */
