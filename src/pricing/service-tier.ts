@@ -62,8 +62,9 @@ const ANTHROPIC = {
   fast: { tierClass: 'priority', byModel: FAST },
 } as const satisfies Readonly<Record<string, ServiceTier>>;
 
-// Vertex says the same in other words; its provisioned throughput is capacity that is paid for ahead.
-// Sources: ai.google.dev/gemini-api/docs/pricing, as quoted by the catalogue; js-genai `TrafficType`.
+// Vertex says the same in other words; its provisioned throughput is capacity that is paid for ahead. Priority is listed at 75 to 100
+// percent above the rates, by model; twice bounds them all.
+// Sources: ai.google.dev/gemini-api/docs/pricing and /priority-inference; js-genai `TrafficType`.
 const GOOGLE = {
   standard: STANDARD,
   on_demand: STANDARD,
@@ -71,8 +72,8 @@ const GOOGLE = {
   flex: HALF,
   batch: HALF,
   on_demand_flex: HALF,
-  priority: { tierClass: 'priority', percent: 180n },
-  on_demand_priority: { tierClass: 'priority', percent: 180n },
+  priority: { tierClass: 'priority', percent: 200n },
+  on_demand_priority: { tierClass: 'priority', percent: 200n },
 } as const satisfies Readonly<Record<string, ServiceTier>>;
 
 // A token costs the listed rate in flex, and "performance" is capacity that is paid for ahead; "auto" is the best of them that one has.

@@ -74,7 +74,7 @@ const CASES: readonly [provider: string, word: unknown, expected: bigint | strin
   ['azure', 'priority', TWICE],
   ['azure', 'new', REFUSED],
   ['google', 'default', LISTED],
-  ['google', 'priority', 450_000n],
+  ['google', 'priority', 500_000n],
   ['anthropic', 'priority', LISTED],
   ['anthropic', 'new', HELPLESS],
   ['x-ai', 'default', LISTED],
@@ -94,7 +94,7 @@ const CASES: readonly [provider: string, word: unknown, expected: bigint | strin
   ['openai', 'PRIORITY', TWICE],
   ['openai', ' Flex', HALF],
   ['openai', 'Default', LISTED],
-  ['google', 'PRIORITY', 450_000n],
+  ['google', 'PRIORITY', 500_000n],
   ['x-ai', 'Default', LISTED],
   ['groq', 'On_Demand', LISTED],
   // In a form that no interface has.
@@ -159,11 +159,11 @@ describe('one call, through every kind', () => {
 
   it.each([
     ['trafficType', 'ON_DEMAND', 500_000n],
-    ['trafficType', 'ON_DEMAND_PRIORITY', 900_000n],
+    ['trafficType', 'ON_DEMAND_PRIORITY', 1_000_000n],
     ['trafficType', 'ON_DEMAND_FLEX', 250_000n],
     ['trafficType', 'PROVISIONED_THROUGHPUT', 500_000n],
-    ['serviceTier', 'priority', 900_000n],
-    ['service_tier', 'priority', 900_000n],
+    ['serviceTier', 'priority', 1_000_000n],
+    ['service_tier', 'priority', 1_000_000n],
   ])('of Google, whose %s is %s', (name, word, expected) => {
     const row = priceRow({ provider: 'google', rates: { input: 5_000_000n, output: 0n } });
     for (const { kind, place, raw } of reportsInside({ input: 100_000, output: 1, words: { [name]: word } })) {
