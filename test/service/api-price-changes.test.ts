@@ -7,6 +7,7 @@ import { hashedRow } from '../../src/lane/price-records.ts';
 import type { PriceRow } from '../../src/pricing/price-row.ts';
 import { ApiClient, type FailedCall, findDetail, startApiServers } from '../support/api-servers.ts';
 import { FAKE_NOW_MS } from '../support/fake-coordinator.ts';
+import { at, gptCall as call, done, gpt } from '../support/price-calls.ts';
 import { priceRow } from '../support/price-rows.ts';
 
 const { addPrice, addPriceAlias, listPriceAliases, quote, retirePrice } = PriceService.method;
@@ -22,20 +23,6 @@ afterEach(async () => {
   client.close();
   await servers.stop();
 });
-
-const at = (ms: number) => ({ seconds: BigInt(Math.floor(ms / 1_000)), nanos: (ms % 1_000) * 1_000_000 });
-const gpt = {
-  provider: 'openai',
-  model: 'gpt-4o',
-  rates: { input: 2_500_000n, output: 10_000_000n },
-  source: 'contract',
-};
-const call = { candidates: [gpt], size: { case: 'inputTokens' as const, value: 1_000n }, maxOutputTokens: 100n };
-
-function done<T extends object>(reply: T | FailedCall): T {
-  if ('types' in reply) throw new Error(`${reply.code} ${reply.reason}: ${reply.message}`);
-  return reply;
-}
 
 function problemOf(reply: object): string {
   if (!('types' in reply)) throw new Error('it was not refused');

@@ -1,9 +1,9 @@
 // What may be added to the price book and ended in it without taking the price of a model away, through a real client.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type PriceRow, PriceService } from '../../src/gen/budgetd/v1/price_pb.ts';
-import { BadRequestSchema } from '../../src/gen/google/rpc/error_details_pb.ts';
-import { ApiClient, type FailedCall, findDetail, startApiServers } from '../support/api-servers.ts';
+import { ApiClient, startApiServers } from '../support/api-servers.ts';
 import { FAKE_NOW_MS } from '../support/fake-coordinator.ts';
+import { at, gptCall as call, done, fieldsOf, gpt } from '../support/price-calls.ts';
 
 const { addPrice, quote, retirePrice } = PriceService.method;
 
@@ -18,25 +18,6 @@ afterEach(async () => {
   client.close();
   await servers.stop();
 });
-
-function done<T extends object>(reply: T | FailedCall): T {
-  if ('types' in reply) throw new Error(`${reply.code} ${reply.reason}: ${reply.message}`);
-  return reply;
-}
-
-const fieldsOf = (reply: object): string[] => {
-  if (!('types' in reply)) throw new Error('it was not refused');
-  return (findDetail((reply as FailedCall).status, BadRequestSchema)?.fieldViolations ?? []).map(({ field }) => field);
-};
-
-const at = (ms: number) => ({ seconds: BigInt(Math.floor(ms / 1_000)), nanos: (ms % 1_000) * 1_000_000 });
-const gpt = {
-  provider: 'openai',
-  model: 'gpt-4o',
-  rates: { input: 2_500_000n, output: 10_000_000n },
-  source: 'contract',
-};
-const call = { candidates: [gpt], size: { case: 'inputTokens' as const, value: 1_000n }, maxOutputTokens: 100n };
 
 async function add(more: object = {}): Promise<PriceRow> {
   const { row } = done(await client.call(addPrice, { row: { ...gpt, ...more } }));

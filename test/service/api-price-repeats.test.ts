@@ -2,9 +2,9 @@
 // a tree may count in.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { PriceService } from '../../src/gen/budgetd/v1/price_pb.ts';
-import { BadRequestSchema } from '../../src/gen/google/rpc/error_details_pb.ts';
 import { unitRowAddition } from '../../src/lane/price-additions.ts';
-import { ApiClient, type FailedCall, findDetail, startApiServers } from '../support/api-servers.ts';
+import { ApiClient, startApiServers } from '../support/api-servers.ts';
+import { gptCall as call, done, fieldsOf, gpt } from '../support/price-calls.ts';
 
 const { addPrice, addPriceAlias, addUnitPrice, listUnitPrices, quote } = PriceService.method;
 
@@ -22,24 +22,6 @@ afterEach(async () => {
   await servers.stop();
 });
 
-function done<T extends object>(reply: T | FailedCall): T {
-  if ('types' in reply) throw new Error(`${reply.code} ${reply.reason}: ${reply.message}`);
-  return reply;
-}
-
-const fieldsOf = (reply: object): string[] => {
-  if (!('types' in reply)) throw new Error('it was not refused');
-  const { status } = reply as FailedCall;
-  return (findDetail(status, BadRequestSchema)?.fieldViolations ?? []).map(({ field }) => field);
-};
-
-const gpt = {
-  provider: 'openai',
-  model: 'gpt-4o',
-  rates: { input: 2_500_000n, output: 10_000_000n },
-  source: 'contract',
-};
-const call = { candidates: [gpt], size: { case: 'inputTokens' as const, value: 1_000n }, maxOutputTokens: 100n };
 const add = async (more: object = {}) => done(await client.call(addPrice, { row: { ...gpt, ...more } })).row;
 
 const worth = { unitMicros: 1n, usdMicros: 1n, source: 'bank' };

@@ -4,9 +4,9 @@ import type { Token } from '../../src/api/auth/authenticator.ts';
 import { CostSource } from '../../src/gen/budgetd/v1/model_call_pb.ts';
 import { PriceMark, PriceOrigin, type PriceRow, PriceService } from '../../src/gen/budgetd/v1/price_pb.ts';
 import { ServerInfoService } from '../../src/gen/budgetd/v1/server_info_pb.ts';
-import { BadRequestSchema } from '../../src/gen/google/rpc/error_details_pb.ts';
-import { ApiClient, type FailedCall, findDetail, startApiServers } from '../support/api-servers.ts';
+import { ApiClient, startApiServers } from '../support/api-servers.ts';
 import { FAKE_NOW_MS, path } from '../support/fake-coordinator.ts';
+import { at, gptCall as call, done, fieldsOf, gpt } from '../support/price-calls.ts';
 
 const {
   addPrice,
@@ -46,32 +46,11 @@ afterEach(async () => {
   await servers.stop();
 });
 
-function done<T extends object>(reply: T | FailedCall): T {
-  if ('types' in reply) throw new Error(`${reply.code} ${reply.reason}: ${reply.message}`);
-  return reply;
-}
-
-const fieldsOf = (reply: object): string[] => {
-  if (!('types' in reply)) throw new Error('it was not refused');
-  const { status } = reply as FailedCall;
-  return (findDetail(status, BadRequestSchema)?.fieldViolations ?? []).map(({ field }) => field);
-};
-
-const at = (ms: number) => ({ seconds: BigInt(Math.floor(ms / 1_000)), nanos: (ms % 1_000) * 1_000_000 });
-const gpt = {
-  provider: 'openai',
-  model: 'gpt-4o',
-  rates: { input: 2_500_000n, output: 10_000_000n },
-  source: 'contract',
-};
-
 async function add(more: object = {}): Promise<PriceRow> {
   const { row } = done(await client.call(addPrice, { row: { ...gpt, ...more } }));
   if (row === undefined) throw new Error('no row');
   return row;
 }
-
-const call = { candidates: [gpt], size: { case: 'inputTokens' as const, value: 1_000n }, maxOutputTokens: 100n };
 
 describe('AddPrice', () => {
   it('adds a row from now on, signed by the token, and the same again is the same row', async () => {
