@@ -62,8 +62,9 @@ export class ServingWaits {
   /** The answer of `work`, whose signal aborts once nobody waits for it, with a PlaceKept where it was sent away; or why it is not waited for here any longer. */
   async during<T>(call: WaitingCall, work: (gone: AbortSignal) => Promise<T>): Promise<T | ApiRefusal> {
     const { perConnectionMax } = this.#limits;
+    const { connection } = call;
     if (this.#stopping) return STOPPING;
-    if (this.#count(call, 0) >= perConnectionMax) {
+    if (this.#count(connection, 0) >= perConnectionMax) {
       return queueFull(`${perConnectionMax} calls of this connection wait already`, perConnectionMax);
     }
     const caller = new AbortController();
@@ -76,11 +77,11 @@ export class ServingWaits {
     const ageMs = Math.min(this.#limits.ageMs, call.ageMs ?? Number.POSITIVE_INFINITY);
     const age = setTimeout(() => sendAway(stillWaiting(this.#limits.keptMs)), ageMs).unref();
     this.#open.add(sendAway);
-    this.#count(call, 1);
+    this.#count(connection, 1);
     try {
       return await Promise.race([work(caller.signal), sentAway]);
     } finally {
-      this.#count(call, -1);
+      this.#count(connection, -1);
       this.#open.delete(sendAway);
       clearTimeout(age);
       // The end of a call that is answered looks to its transport as if its caller went.
@@ -94,7 +95,7 @@ export class ServingWaits {
     for (const sendAway of [...this.#open]) sendAway(STOPPING);
   }
 
-  #count({ connection }: WaitingCall, change: 1 | 0 | -1): number {
+  #count(connection: object | undefined, change: 1 | 0 | -1): number {
     if (connection === undefined) return 0;
     const count = (this.#counts.get(connection) ?? 0) + change;
     if (change !== 0) this.#counts.set(connection, count);

@@ -24,10 +24,15 @@ let server: Awaited<ReturnType<typeof startGrpcServer>>;
 let session: ClientHttp2Session;
 /** Methods and codes of calls that have ended. */
 let ended: [string, Code][];
+/** What goes wrong in the program itself. */
+let fault: 'authenticator' | 'handler' | undefined;
+let faultCount: number;
 
 beforeEach(async () => {
   apis = await startApiServers();
   ended = [];
+  fault = undefined;
+  faultCount = 0;
   const observer: ApiObserver = {
     call: (method) => {
       let isOver = false;
@@ -41,9 +46,20 @@ beforeEach(async () => {
     },
     frame: () => undefined,
     refused: () => undefined,
-    faulted: () => undefined,
+    faulted: () => {
+      faultCount += 1;
+    },
   };
-  const { services, authenticate, log } = apis;
+  const { services: sound, log } = apis;
+  const authenticate: typeof apis.authenticate = (header) => {
+    if (fault === 'authenticator') throw new Error('no caller is known');
+    return apis.authenticate(header);
+  };
+  const reserve: typeof sound.reservation.reserve = (...call) => {
+    if (fault === 'handler') throw new Error('thrown before there is a promise');
+    return sound.reservation.reserve(...call);
+  };
+  const services = { ...sound, reservation: { ...sound.reservation, reserve } };
   server = await startGrpcServer({ host: '127.0.0.1', port: 0, services, authenticate, log, observer });
   session = await openHttp2(server.port);
 });
@@ -179,4 +195,30 @@ it('tells a caller that has gone nothing, and goes on for others', async () => {
   const next = openStream(session, RESERVE);
   next.end(envelope(request()));
   expect(await endOf(next)).toMatchObject({ code: 0 });
+});
+
+it.each(['authenticator', 'handler'] as const)(
+  "a fault of the program in its %s is that call's alone",
+  async (where) => {
+    fault = where;
+    const faulty = openStream(session, RESERVE);
+    faulty.end(envelope(request()));
+    expect(await endOf(faulty)).toMatchObject({ code: 13, resetCode: 0 });
+    expect(ended).toEqual([['budgetd.v1.ReservationService/Reserve', Code.INTERNAL]]);
+    expect(faultCount).toBe(1);
+    expect(apis.errors).toHaveLength(1);
+    fault = undefined;
+    const next = openStream(session, RESERVE);
+    next.end(envelope(request()));
+    expect(await endOf(next)).toMatchObject({ code: 0 });
+  },
+);
+
+it('refuses a flag that its headers do not explain', async () => {
+  for (const flag of [1, 2, 255]) {
+    const stream = openStream(session, RESERVE);
+    stream.end(envelope(request(), { flag }));
+    expect(await endOf(stream)).toMatchObject({ code: 13 });
+  }
+  expect(apis.coordinator.commands).toEqual([]);
 });

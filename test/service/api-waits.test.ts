@@ -249,6 +249,25 @@ describe('a call that may not wait any longer', () => {
     expect(servers.coordinator.commands).toHaveLength(2);
     for (const { call } of waiting) call.cancel();
   });
+
+  it.each([
+    ['are cancelled', {}],
+    ['end by their deadlines', { deadline: 50 }],
+  ])('has its places again once those who had them %s', async (_, { deadline }: { readonly deadline?: number }) => {
+    const client = grpcClient();
+    for (let round = 0; round < 3; round += 1) {
+      const options = deadline === undefined ? {} : { deadline: Date.now() + deadline };
+      const waiting = [reserveOn(client, `a${round}`, options), reserveOn(client, `b${round}`, options)];
+      await arrived(2 * round + 2);
+      if (deadline === undefined) for (const { call } of waiting) call.cancel();
+      for (const { ended } of waiting) await ended;
+      await gone(2 * round);
+      await gone(2 * round + 1);
+      // Whose caller has gone is answered all the same, later.
+      for (const answer of answers) answer();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  });
 });
 
 it('ListQueue shows what waits as it stands, and of that only what its caller sees', async () => {

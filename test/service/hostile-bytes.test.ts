@@ -90,12 +90,13 @@ const noMessage = Buffer.of(0xff, 0xff, 0xff);
 const INVALID = { code: 3, reason: 'INVALID_FIELD' };
 const EXHAUSTED = { code: 8 };
 const UNIMPLEMENTED = { code: 12 };
+const INTERNAL = { code: 13 };
 
 describe('a request', () => {
   it.each([
     ['that is no message', RESERVE_PATH, envelope(noMessage), INVALID, INVALID],
     ['of random bytes', RESERVE_PATH, envelope(randomBytes(1_000)), INVALID, INVALID],
-    ['that is marked as compressed and is not', RESERVE_PATH, envelope(noMessage, { flag: 1 }), INVALID, INVALID],
+    ['that is marked as compressed and is not', RESERVE_PATH, envelope(noMessage, { flag: 1 }), INTERNAL, INVALID],
     ['of no known method', '/budgetd.v1.ReservationService/Steal', envelope(valid), UNIMPLEMENTED, { httpStatus: 404 }],
     ['of no known service', '/none.Such/Reserve', envelope(valid), UNIMPLEMENTED, { httpStatus: 404 }],
     ['past the largest message', RESERVE_PATH, envelope(Buffer.alloc(1_048_577)), EXHAUSTED, EXHAUSTED],

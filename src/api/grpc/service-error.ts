@@ -4,7 +4,7 @@ import { Metadata, type ServiceError } from '@grpc/grpc-js';
 import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
 import { type CallStatus, STATUS_DETAILS_HEADER, statusMessage } from '../errors/call-status.ts';
 
-/** What to hand to a unary call's callback, or to emit on a stream as its error. */
+/** What to emit on a stream as its error. */
 export function serviceError(status: CallStatus): Omit<ServiceError, 'name'> {
   const metadata = new Metadata();
   if (status.details.length > 0) {

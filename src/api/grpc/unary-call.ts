@@ -41,16 +41,21 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 
 const LATE = bareStatus(Code.DEADLINE_EXCEEDED, 'the deadline has passed');
 const NOT_ONE = bareStatus(Code.UNIMPLEMENTED, 'this method takes one whole message');
+// Whatever comes compressed is refused by its headers, and no other flag means anything.
+const FLAGGED = bareStatus(Code.INTERNAL, 'a message has a flag that its headers do not explain');
 const TOO_LARGE = bareStatus(Code.RESOURCE_EXHAUSTED, `a message may have ${MESSAGE_BYTES_MAX} bytes`);
 
 /** See the head of this file. */
 class UnaryCall implements OutgoingCall, WaitingCall {
   readonly unary = true;
+  /** Kept, since the stream forgets it at its end. */
+  readonly connection: object | undefined;
   readonly #served: ServedMethod;
   readonly #stream: ServerHttp2Stream;
   readonly #headers: IncomingHttpHeaders;
   readonly #arrival: Arrival;
-  readonly #message = new OneMessage();
+  /** Undefined once it has been read: a call may run for long. */
+  #message: OneMessage | undefined = new OneMessage();
   readonly #deadlineMs: number | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
   #observed: ObservedCall | undefined;
@@ -61,6 +66,7 @@ class UnaryCall implements OutgoingCall, WaitingCall {
   constructor(served: ServedMethod, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, timeoutMs?: number) {
     this.#served = served;
     this.#stream = stream;
+    this.connection = stream.session;
     this.#headers = headers;
     this.#arrival = served.arrivals.request((status) => this.#refuse(status));
     served.answers.opened(this);
@@ -92,10 +98,6 @@ class UnaryCall implements OutgoingCall, WaitingCall {
     this.#stream.close(constants.NGHTTP2_CANCEL);
   }
 
-  get connection(): object | undefined {
-    return this.#stream.session;
-  }
-
   watch(gone: () => void): () => void {
     if (this.#isOver) gone();
     this.#watchers.add(gone);
@@ -103,9 +105,9 @@ class UnaryCall implements OutgoingCall, WaitingCall {
   }
 
   #take(piece: Buffer): void {
-    if (this.#isOver) return;
-    this.#arrival.add(piece.length);
     const message = this.#message;
+    if (this.#isOver || message === undefined) return;
+    this.#arrival.add(piece.length);
     message.add(piece);
     if ((message.length ?? 0) > MESSAGE_BYTES_MAX) this.#refuse(TOO_LARGE);
     else if (message.isExceeded) this.#refuse(NOT_ONE);
@@ -113,17 +115,17 @@ class UnaryCall implements OutgoingCall, WaitingCall {
 
   #arrived(): void {
     this.#arrival.end();
+    const arrived = this.#message;
+    this.#message = undefined;
     // A reset ends the reading side too: nobody asked for what has come so far.
-    if (this.#isOver || this.#stream.closed) return;
-    const { observer, path, authenticate, method } = this.#served;
-    this.#observed = observer.call(path, (name) => this.#header(name));
-    const actor = authenticate(this.#header('authorization'));
-    const { message } = this.#message;
-    const request = isRefusal(actor) || message === undefined ? undefined : decodeRequest(method, message);
-    if (isRefusal(actor)) this.#refused(actor);
-    else if (request === undefined) this.#failed(NOT_ONE);
-    else if (isRefusal(request)) this.#refused(request);
-    else this.#run(this.#observed, request, actor);
+    if (this.#isOver || this.#stream.closed || arrived === undefined) return;
+    const { observer, path, method, log } = this.#served;
+    const observed = observer.call(path, (name) => this.#header(name));
+    this.#observed = observed;
+    this.#serve(observed, arrived).catch((cause: unknown) => {
+      observer.faulted();
+      this.#failed(observed.run(() => faultStatus(cause, method.name, log)));
+    });
   }
 
   #header(name: string): string | undefined {
@@ -131,23 +133,18 @@ class UnaryCall implements OutgoingCall, WaitingCall {
     return typeof value === 'string' ? value : undefined;
   }
 
-  #run(observed: ObservedCall, request: Parameters<AnyHandler>[0], actor: Actor): void {
-    const { observer, method, handler, log } = this.#served;
-    observed
-      .run(() => handler(request, this.#context(actor)))
-      .then((reply) => {
-        if (isRefusal(reply)) {
-          this.#refused(reply);
-          return;
-        }
-        const bytes = toBinary(method.output, reply);
-        observed.end(Code.OK);
-        if (!this.#isOver) answerMessage(this.#stream, bytes);
-      })
-      .catch((cause: unknown) => {
-        observer.faulted();
-        this.#failed(observed.run(() => faultStatus(cause, method.name, log)));
-      });
+  async #serve(observed: ObservedCall, { flags, message }: OneMessage): Promise<void> {
+    const { authenticate, method, handler } = this.#served;
+    const actor = authenticate(this.#header('authorization'));
+    if (isRefusal(actor)) this.#refused(actor);
+    else if (message === undefined) this.#failed(NOT_ONE);
+    else if (flags !== 0) this.#failed(FLAGGED);
+    else {
+      const request = decodeRequest(method, message);
+      const reply = isRefusal(request) ? request : await observed.run(() => handler(request, this.#context(actor)));
+      if (isRefusal(reply)) this.#refused(reply);
+      else this.#succeeded(observed, toBinary(method.output, reply));
+    }
   }
 
   #context(actor: Actor): CallContext {
@@ -158,6 +155,11 @@ class UnaryCall implements OutgoingCall, WaitingCall {
       timeLeftMs: () => (deadlineMs === undefined ? undefined : deadlineMs - Date.now()),
       wait: (work) => this.#served.waits.during(this, work),
     };
+  }
+
+  #succeeded(observed: ObservedCall, bytes: Uint8Array): void {
+    observed.end(Code.OK);
+    if (!this.#isOver) answerMessage(this.#stream, bytes);
   }
 
   #refused(refusal: ApiRefusal): void {

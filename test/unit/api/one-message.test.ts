@@ -53,6 +53,24 @@ describe('one message', () => {
     expect(enveloped).toEqual(before);
   });
 
+  it('keeps nothing of what was read together with a piece of it', () => {
+    const read = Buffer.alloc(64 * 1024);
+    const enveloped = envelope(Buffer.from('in two pieces'));
+    enveloped.copy(read, 1_000, 0, 8);
+    const whole = new OneMessage();
+    whole.add(read.subarray(1_000, 1_008));
+    read.fill(0xff);
+    whole.add(enveloped.subarray(8));
+    expect(whole.message?.toString()).toBe('in two pieces');
+  });
+
+  it('has the flags of its envelope', () => {
+    const whole = new OneMessage();
+    expect(whole.flags).toBeUndefined();
+    whole.add(envelope(Buffer.alloc(3), { flag: 129 }));
+    expect(whole.flags).toBe(129);
+  });
+
   it('of nothing is a message, and nothing is none', () => {
     const whole = new OneMessage();
     expect(whole.message).toBeUndefined();
