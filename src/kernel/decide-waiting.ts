@@ -11,7 +11,7 @@ import type { BudgetPath } from './names.ts';
 import { publicReservationId } from './names.ts';
 import { readReservation } from './read.ts';
 import type { Refusal } from './refusal.ts';
-import { budgetNotFound, reservationNotFound } from './refuse-state.ts';
+import { budgetNotFound, reservationNotFound, UNTAKEN_REASON } from './refuse-state.ts';
 import type { TreeState } from './tree-state.ts';
 import type { WaitLine } from './wait-line.ts';
 import { childAt, isAhead, isWaiting, rankOf, type Standing, type Waiting } from './wait-order.ts';
@@ -59,7 +59,7 @@ export function decideLeaveQueue(state: TreeState, command: LeaveQueue, context:
   if (isWanted || !isUntouched || !isUntaken(command.id)) {
     return answerOnly(readReservation(state, reservation, context, false));
   }
-  return decideRelease(state, { ...command, kind: 'Release', reason: 'nobody waited for the grant any more' }, context);
+  return decideRelease(state, { ...command, kind: 'Release', reason: UNTAKEN_REASON }, context);
 }
 
 /** Decides a Release of one that waits; undefined where it does not. */

@@ -47,15 +47,20 @@ const ENDED_REASONS = {
   EXPIRED: 'RESERVATION_EXPIRED',
 } as const;
 
+/** The `release_reason` of a grant that the coordinator gave back since nobody was there to take it. */
+export const UNTAKEN_REASON = 'nobody waited for the grant any more';
+
 /** The refusal that names the state of a reservation that has ended, or waits; undefined while it is ACTIVE. */
 export function endedRefusal(state: TreeState, reservation: Reservation): Refusal | undefined {
-  const now = reservation.figures.state;
+  const { state: now, releaseReason } = reservation.figures;
   if (now === 'ACTIVE') return undefined;
   const reservationId = publicReservationId(state.treeId, reservation.id);
+  // Whoever repeats the call has never seen it.
+  const why = now === 'RELEASED' && releaseReason === UNTAKEN_REASON ? `: ${UNTAKEN_REASON}; ask with another key` : '';
   return {
     kind: 'refusal',
     reason: ENDED_REASONS[now],
-    message: `reservation ${reservationId} is ${now.toLowerCase()}`,
+    message: `reservation ${reservationId} is ${now.toLowerCase()}${why}`,
     budget: reservation.budget,
     reservationId,
   };

@@ -120,7 +120,10 @@ describe('a caller that goes', () => {
     await releasing;
     await settle();
     expect(await world.typesWritten()).toEqual(['Granted', 'Enqueued', 'Released', 'Granted', 'Released']);
-    expect(refused(await caller.again()).reason).toBe('RESERVATION_RELEASED');
+    expect(refused(await caller.again())).toMatchObject({
+      reason: 'RESERVATION_RELEASED',
+      message: expect.stringContaining('ask with another key'),
+    });
   });
 
   test('while it is granted at once has that taken back too', async () => {
