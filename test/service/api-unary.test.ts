@@ -222,3 +222,12 @@ it('refuses a flag that its headers do not explain', async () => {
   }
   expect(apis.coordinator.commands).toEqual([]);
 });
+
+it.each(['GET', 'HEAD', 'PUT', 'DELETE'])('has nothing to do with %s', async (method) => {
+  const headers = { ':method': method, 'content-type': 'application/grpc', te: 'trailers' };
+  const stream = session.request({ ...headers, ':path': RESERVE }, { endStream: false });
+  stream.on('error', () => undefined);
+  stream.end(envelope(request()));
+  expect(await endOf(stream)).toMatchObject({ httpStatus: 405, code: undefined });
+  expect(apis.coordinator.commands).toEqual([]);
+});

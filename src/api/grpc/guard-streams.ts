@@ -64,7 +64,7 @@ function guardServer(http2: Http2Server, { connections, unary, ...guards }: Guar
     // Reset in the same packet that opened it: to answer would throw.
     if (stream.destroyed || stream.closed) return;
     const path = headers[':path'] ?? '';
-    const serveHere = isCompressed(headers) ? refuseCompressed : unary.get(path);
+    const serveHere = refusing(headers) ?? unary.get(path);
     // What is no gRPC at all gets grpc-js's answer.
     if (serveHere !== undefined && headers['content-type']?.startsWith('application/grpc') === true) {
       // Nobody else listens: a peer's reset says all that there is to say by its end.
@@ -75,6 +75,18 @@ function guardServer(http2: Http2Server, { connections, unary, ...guards }: Guar
     for (const listener of serve) listener(stream, headers);
     watch(stream, path, guards);
   });
+}
+
+/** What answers a call that its headers alone forbid. */
+function refusing(headers: IncomingHttpHeaders): ServeStream | undefined {
+  if (headers[':method'] !== constants.HTTP2_METHOD_POST) return refuseMethod;
+  return isCompressed(headers) ? refuseCompressed : undefined;
+}
+
+// gRPC has no other. Whoever stands between may send again what is said to change nothing.
+function refuseMethod(stream: ServerHttp2Stream): void {
+  stream.respond({ ':status': constants.HTTP_STATUS_METHOD_NOT_ALLOWED, allow: 'POST' }, { endStream: true });
+  stream.close(constants.NGHTTP2_NO_ERROR);
 }
 
 function refuseCompressed(stream: ServerHttp2Stream): void {
