@@ -32,6 +32,8 @@ import {
   onExpiryOption,
   withExample,
 } from './options.ts';
+import { newUnitWarning } from './prices/unit-rows.ts';
+import { printable } from './printable-text.ts';
 import { type CommandContext, freshKey, type Session, withSession } from './session.ts';
 import { addShareOptions, type ShareOptions, shareAmounts, shareFields } from './shares.ts';
 import { drawBudget } from './show-budget.ts';
@@ -154,8 +156,12 @@ async function create(session: Session, path: string, options: CreateOptions): P
     },
     idempotencyKey: key,
   };
+  const { terminal } = session;
   const reply = await session.change(BudgetService.method.createBudget, request, ['--key', key]);
-  session.show(CreateBudgetResponseSchema, reply, () => drawBudget(requireBudget(reply.budget), session.terminal));
+  session.show(CreateBudgetResponseSchema, reply, () => drawBudget(requireBudget(reply.budget), terminal));
+  const warning =
+    slash === -1 ? await newUnitWarning(session.connection, unitOf(requireBudget(reply.budget))) : undefined;
+  if (warning !== undefined) terminal.err(terminal.paint('warning', printable(`warning: ${warning}`)));
 }
 
 function addGet(program: Command, context: CommandContext): void {

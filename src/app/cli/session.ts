@@ -7,6 +7,7 @@ import { CallError } from './call-error.ts';
 import { type Connection, connect, type UnaryMethod } from './connection.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { SpendReader } from './invoice/spend-reader.ts';
+import { withPriceHint } from './prices/price-hint.ts';
 import type { Repairs } from './repairs.ts';
 import type { RunVerify } from './run-verify.ts';
 import type { Terminal } from './terminal.ts';
@@ -80,13 +81,14 @@ export async function withSession(
         try {
           return await connection.call(method, request, waitMs);
         } catch (error) {
-          if (error instanceof CallError) {
-            throw new CallError(error.failure, error.server, error.method, repeatOptions, options.key !== undefined);
-          }
-          throw error;
+          if (!(error instanceof CallError)) throw error;
+          const isModelCall = 'modelCall' in request && request['modelCall'] !== undefined;
+          throw error.with({ repeatOptions, isKeyTyped: options.key !== undefined, isModelCall });
         }
       },
     });
+  } catch (error) {
+    throw isJson ? error : await withPriceHint(connection, error);
   } finally {
     connection.close();
   }
