@@ -9,7 +9,7 @@ import {
 } from '../../gen/budgetd/v1/budget_pb.ts';
 import { OnExpiry } from '../../gen/budgetd/v1/limit_pb.ts';
 import { GetReservationResponseSchema, ReservationService } from '../../gen/budgetd/v1/reservation_pb.ts';
-import { type Amount, formatAmount, parseAmount } from './amount.ts';
+import { type Amount, formatAmount, isMultiplier, parseAmount } from './amount.ts';
 import { addBoundOptions, type BoundOptions, boundAmounts, boundFields } from './bounds.ts';
 import { CallError } from './call-error.ts';
 import { unitOf } from './draw-tree.ts';
@@ -132,7 +132,8 @@ async function create(session: Session, path: string, options: CreateOptions): P
     ...shareAmounts(options),
   ];
   const slash = path.lastIndexOf('/');
-  const typedUnit = options.unit ?? amounts.find((amount) => amount?.unit !== undefined)?.unit ?? '';
+  const typed = amounts.flatMap((amount) => amount?.unit ?? []);
+  const typedUnit = options.unit ?? typed.find((unit) => !isMultiplier(unit)) ?? '';
   await checkUnits(amounts, async () => (slash === -1 ? typedUnit : readUnit(session, path.slice(0, slash))));
   const key = options.key ?? freshKey();
   const request = {

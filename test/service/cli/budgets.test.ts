@@ -61,6 +61,23 @@ describe('budgets', () => {
     expect(await run(['create', 'pay2/a', '--limit', `10 ${unit}`])).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
+  it.each(['25k', '2.5M', '1 mn'])('an amount of %s is none, and makes no unit', async (amount) => {
+    fake.answer(BudgetService.method.getBudget, () => ({ budget: acme }));
+    fake.answer(BudgetService.method.createBudget, () => ({ budget: { ...acme, unit: 'k' } }));
+    const expected = `"${amount.replace(' ', '')}" is not an amount: write all its digits`;
+    for (const words of [
+      ['reserve', 'acme', amount],
+      ['create', 'pay', '--limit', amount],
+      ['create', 'pay', '--limit', amount, '--limit', '5 USD'],
+    ]) {
+      const { exitCode, stderr } = await run(words);
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(expected);
+    }
+    expect(fake.received.filter(({ method }) => method !== 'GetBudget')).toEqual([]);
+    expect((await run(['create', 'pay', '--unit', 'k', '--limit', '5k'])).exitCode).toBe(0);
+  });
+
   it('create says where it is not known whether the unit has a row, and is done', async () => {
     fake.answer(BudgetService.method.createBudget, () => ({ budget: { ...acme, unit: 'inr' } }));
     expect(await run(['create', 'pay2', '--limit', '10 inr'])).toMatchObject({

@@ -7,6 +7,7 @@ import { checkText, type Problems } from '../../../api/validate/problems.ts';
 import { BudgetSchema } from '../../../gen/budgetd/v1/budget_pb.ts';
 import { type BudgetPath, parsePath, type TreeId, treeOf } from '../../../kernel/names.ts';
 import { isMistypedDollars, newUnitProblem, UNIT_DEFAULT } from '../../../kernel/unit.ts';
+import { isMultiplier } from '../amount.ts';
 import { BUDGET_FIELDS, type NormalBudget, normalBudget } from './budget-fields.ts';
 import type { FileProblems, Position } from './file-problems.ts';
 import { type Reading, readMap } from './file-value.ts';
@@ -136,7 +137,7 @@ export function unitsOfTrees(
     const stated = own.find(({ path }) => path === (tree as string))?.message.unit;
     const known = knownUnit?.(tree);
     const typedUnits = own.flatMap(({ units }) => units).map(({ unit }) => unit);
-    const said = stated ? meantUnit(stated, typedUnits) : mostTyped(typedUnits);
+    const said = stated ? meantUnit(stated, typedUnits) : mostTyped(typedUnits.filter((typed) => !isMultiplier(typed)));
     const unit = known ?? (knownUnit !== undefined && isMistypedDollars(said) ? UNIT_DEFAULT : said);
     units.set(tree, unit);
     for (const each of own) {
@@ -147,7 +148,10 @@ export function unitsOfTrees(
       for (const { at, unit: typed } of [...wrong, ...each.units.filter((amount) => amount.unit !== unit)]) {
         const problem = unitProblem(typed) ?? (known === undefined ? newUnitProblem(typed) : undefined);
         const inTree = `the tree ${tree} counts in ${unit}, not in ${typed}`;
-        problems.add(at, problem === undefined ? inTree : `the unit ${typed} ${problem}`);
+        const inAmount = isMultiplier(typed)
+          ? `${typed} is not the unit ${unit}: write all digits of the amount`
+          : inTree;
+        problems.add(at, problem === undefined ? inAmount : `the unit ${typed} ${problem}`);
       }
     }
   }

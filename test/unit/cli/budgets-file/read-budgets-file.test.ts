@@ -247,6 +247,8 @@ describe('what is wrong in a file', () => {
     // The odd one, wherever it stands.
     [inBudget('limits: [32 EUR/day, 100 USD]\nfloor: 2 USD'), 'f:3:14: the tree acme counts in USD, not in EUR'],
     [inBudget('limits: [1 usd/day, 100 USD]'), 'f:3:14: the unit usd must not be USD in another case: write USD'],
+    [inBudget('limits: [25k]'), 'f:3:14: k is not the unit USD: write all digits of the amount'],
+    [inBudget('unit: EUR\nlimits: [1 M, 2 EUR/day]'), 'f:4:14: M is not the unit EUR: write all digits of the amount'],
     [inBudget('unit: EUR\nlimits: [1 USD/day]'), 'f:4:14: the tree acme counts in EUR, not in USD'],
     [inBudget('budgets: { a: { unit: USD } }'), 'f:3:21: unit is set on the root of a tree only'],
   ])('is told with its line: %j', (content, expected) => {
@@ -258,6 +260,7 @@ describe('what is wrong in a file', () => {
     ['unit: usd\nlimits: [1 usd]', 'usd', []],
     ['limits: [1 usd]', 'usd', []],
     ['limits: [1u]', 'usd', []],
+    ['limits: [1 k]', 'k', []],
     [
       'unit: USD\nlimits: [1 Usd]',
       'usd',
