@@ -155,7 +155,7 @@ function heldToo(method: string): string {
 // A call is granted whole or not at all.
 function askForLess({ method, notes }: CallError, most = ''): string {
   const less = notes.isModelCall
-    ? `ask for less${most}: a smaller --max-output, a shorter prompt, or a cheaper --model`
+    ? `ask for less${most} by a smaller --max-output, a shorter prompt or a cheaper --model`
     : `ask for less${most}, or accept less with --min`;
   return method === 'Extend' ? `${less}, or settle and reserve anew` : less;
 }
