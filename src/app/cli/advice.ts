@@ -61,24 +61,24 @@ const UNCAPPED_ADVICE = 'Give it a limit (--limit 10), or say --uncapped if it i
 const UNTOLD_SEARCHES = /^usage\.counts\.((?:web|file)_searches)$/;
 
 /** Advice that goes by the details of the failure. Undefined: they say nothing. */
-const DETAILED: Readonly<Record<string, (failure: CallFailure, method: string) => string | undefined>> = {
-  BUDGET_EXHAUSTED: (failure, method) => {
+const DETAILED: Readonly<Record<string, (failure: CallFailure, error: CallError) => string | undefined>> = {
+  BUDGET_EXHAUSTED: (failure, error) => {
     const wait = failure.retryAfterMs === undefined ? '' : ' for now: wait';
-    const spent = `The money is spent${wait}${wait === '' ? ':' : ','} ${raise(failure)}, or ${askForLess(method)}.`;
+    const spent = `The money is spent${wait}${wait === '' ? ':' : ','} ${raise(failure)}, or ${askForLess(error)}.`;
     return `${spent}${keptForOthers(failure)}`;
   },
   // Only an Extend gets it without RetryInfo: what the reservation holds itself does not come back while it waits.
-  CAPACITY_HELD: (failure, method) => {
+  CAPACITY_HELD: (failure, error) => {
     if (failure.retryAfterMs === undefined)
-      return `Its own hold is in the way, so waiting does not help: ${askForLess(method)}, or ${raise(failure)}.`;
+      return `Its own hold is in the way, so waiting does not help: ${askForLess(error)}, or ${raise(failure)}.`;
     if (failure.message.includes('somebody waits for it'))
       return `Others wait for this room and come first: wait too (--max-wait), or see who they are (budgetctl queue${of(failure)}).`;
-    return `Live reservations hold it: wait, ${askForLess(method)}, or see who holds what (budgetctl top).${keptForOthers(failure)}`;
+    return `Live reservations hold it: wait, ${askForLess(error)}, or see who holds what (budgetctl top).${keptForOthers(failure)}`;
   },
-  EXCEEDS_LIMIT: (failure, method) => {
+  EXCEEDS_LIMIT: (failure, error) => {
     if (failure.metadata['rate_kind'] !== undefined)
       return 'It uses more at once than the rate ever holds: split the work, or raise the burst (budgetctl update --rate).';
-    const less = withinLargest(failure, method);
+    const less = withinLargest(error);
     if (fitsTheAmount(failure))
       return `The limit is large enough, but its floors, a share or kept capacity are for others: ${less}see them (budgetctl tree${of(failure)}) and update --floor, --share or --keep.`;
     return `This can never fit: ${less}raise the limit (budgetctl set-limit).`;
@@ -87,10 +87,10 @@ const DETAILED: Readonly<Record<string, (failure: CallFailure, method: string) =
     metadata['bound_max'] === '0'
       ? 'It may have no live reservation at all: update --max-active, or use another budget.'
       : 'Too many live reservations: wait, or see who holds what (budgetctl top).',
-  MAX_RESERVATION_EXCEEDED: (_failure, method) =>
-    method === 'Extend'
+  MAX_RESERVATION_EXCEEDED: (_failure, error) =>
+    error.method === 'Extend'
       ? 'One reservation may not come to so much: settle it and reserve anew, or update --max-reservation.'
-      : `One reservation may not be so large: ${askForLess(method)}, or update --max-reservation.`,
+      : `One reservation may not be so large: ${askForLess(error)}, or update --max-reservation.`,
   MAX_LEASE_EXCEEDED: ({ metadata }) =>
     metadata['bound'] === 'max_renewals'
       ? 'It was renewed as often as may be: settle and reserve anew, or update --max-renewals.'
@@ -108,15 +108,15 @@ const DETAILED: Readonly<Record<string, (failure: CallFailure, method: string) =
   },
   BUDGET_EXISTS: ({ metadata: { budget } }) =>
     `A budget of this name exists: see budgetctl get${budget === undefined ? '' : ` ${operandForShell(budget)}`}.`,
-  BUDGET_NOT_FOUND: ({ metadata: { budget } }, method) => {
+  BUDGET_NOT_FOUND: ({ metadata: { budget } }, { method }) => {
     if (budget !== undefined && method === 'CreateBudget') return `Create ${budget} first, then what is below it.`;
     const list = 'List what there is: budgetctl tree.';
     if (method !== 'Reserve') return list;
     return `${list} A reserve makes a budget only where the one right above has a child template: budgetctl create makes it.`;
   },
-  RESERVATION_SETTLED: (_failure, method) => (method === 'Settle' ? NOTHING_LEFT : REMAKE),
-  RESERVATION_RELEASED: (_failure, method) => (method === 'Release' ? NOTHING_LEFT : REMAKE),
-  FORBIDDEN: (_failure, method) =>
+  RESERVATION_SETTLED: (_failure, { method }) => (method === 'Settle' ? NOTHING_LEFT : REMAKE),
+  RESERVATION_RELEASED: (_failure, { method }) => (method === 'Release' ? NOTHING_LEFT : REMAKE),
+  FORBIDDEN: (_failure, { method }) =>
     method === 'ListBudgets' ? `${FORBIDDEN_ADVICE} Name your subtree: budgetctl tree acme/triage.` : FORBIDDEN_ADVICE,
   INVALID_FIELD: ({ fields }) =>
     fields.some(({ field }) => field === 'budget.uncapped') ? UNCAPPED_ADVICE : undefined,
@@ -138,10 +138,12 @@ function fitsTheAmount({ metadata: { amount, requested } }: CallFailure): boolea
 }
 
 // How to ask for what can ever be granted; empty where nothing can be. A service of before it was told names no largest amount.
-function withinLargest({ metadata: { largest, unit = '' } }: CallFailure, method: string): string {
+function withinLargest(error: CallError): string {
+  const { largest, unit = '' } = error.failure.metadata;
   if (largest === '0') return '';
-  const most = largest === undefined ? '' : ` (${formatAmount(BigInt(largest), unit)} at the most${heldToo(method)})`;
-  return `${askForLess(method, most)}, or `;
+  const most =
+    largest === undefined ? '' : ` (${formatAmount(BigInt(largest), unit)} at the most${heldToo(error.method)})`;
+  return `${askForLess(error, most)}, or `;
 }
 
 // An Extend comes on top of what its reservation holds.
@@ -150,8 +152,11 @@ function heldToo(method: string): string {
 }
 
 // Only a Reserve can be made anew for another amount; an Extend goes with the hold that there is.
-function askForLess(method: string, most = ''): string {
-  const less = `ask for less${most}, or accept less with --min`;
+// A call is granted whole or not at all.
+function askForLess({ method, notes }: CallError, most = ''): string {
+  const less = notes.isModelCall
+    ? `ask for less${most} by a smaller --max-output, a shorter prompt or a cheaper --model`
+    : `ask for less${most}, or accept less with --min`;
   return method === 'Extend' ? `${less}, or settle and reserve anew` : less;
 }
 
@@ -160,14 +165,18 @@ function raise({ metadata: { limit = '' } }: CallFailure): string {
   return `raise the limit (budgetctl ${limit.startsWith('rolling:') ? '' : 'top-up, '}set-limit)`;
 }
 
+function adviceForReason(error: CallError): string | undefined {
+  const { reason = '' } = error.failure;
+  return DETAILED[reason]?.(error.failure, error) ?? ADVICE[reason];
+}
+
 /** What a person can do about it, one sentence or two each, the most helpful first. */
 export function adviceOf(error: CallError): string[] {
-  const { failure, method } = error;
+  const { failure } = error;
   const advice: string[] = [];
-  const { reason = '' } = failure;
-  const forReason = DETAILED[reason]?.(failure, method) ?? ADVICE[reason];
+  const forReason = adviceForReason(error);
   if (forReason !== undefined) advice.push(forReason);
-  if (failure.reason === 'NOT_LEADER') advice.push(leaderAdvice(failure));
+  if (failure.reason === 'NOT_LEADER') advice.push(leaderAdvice(error));
   if (failure.reason === undefined && failure.code === 'UNAVAILABLE') {
     advice.push(`Nothing answers at ${error.server}: is the service running (npm start), and is --server right?`);
   }
@@ -179,29 +188,50 @@ export function adviceOf(error: CallError): string[] {
   }
   if (failure.code === 'INTERNAL') advice.push('A fault of the service: its log says more.');
   if (failure.retryAfterMs !== undefined) advice.push(`Retry after ${formatWaitMs(failure.retryAfterMs)}.`);
-  const isOver = NOT_REPEATED.has(reason) || forReason === NOTHING_LEFT;
-  const repeat = isOver ? undefined : repeatAdvice(error);
+  const repeat = repeatAdvice(error);
   if (repeat !== undefined) advice.push(repeat);
   return advice;
 }
 
-function leaderAdvice(failure: CallFailure): string {
+function leaderAdvice({ failure, server }: CallError): string {
   const leader = failure.metadata['leader_address'] ?? failure.metadata['leader'];
+  if (leader !== undefined && numericHost(leader) === numericHost(server)) {
+    return 'That is the address that was asked: it has just started, and leads once the lease of the one before it has run out. Repeat in some seconds.';
+  }
   return leader === undefined || leader === ''
     ? 'This replica is a standby and knows no leader yet: wait and repeat.'
     : `This replica is a standby: use --server ${leader}.`;
 }
 
+const numericHost = (address: string): string => address.replace(/^localhost:/, '127.0.0.1:');
+
+/**
+ * What makes a repeat of the command the same request, where that is worth a try: nobody knows what was done, or waiting may help.
+ * Empty where what was said is final, or where nothing was done, so that a new key does no harm.
+ */
+export function repeatOptionsOf(error: CallError): readonly string[] {
+  return isWorthRepeating(error) ? error.notes.repeatOptions : [];
+}
+
+function isWorthRepeating(error: CallError): boolean {
+  const { failure } = error;
+  const exitCode = exitCodeOf(error);
+  if (NOT_REPEATED.has(failure.reason ?? '') || adviceForReason(error) === NOTHING_LEFT) return false;
+  if (exitCode === EXIT.usage || exitCode === EXIT.notFound || failure.code === 'UNIMPLEMENTED') return false;
+  return (exitCode !== EXIT.noMoney && exitCode !== EXIT.refused) || failure.retryAfterMs !== undefined;
+}
+
 // A key is worth a word where nobody knows what was done, where the same call may be made again, and where it will not help: a refusal
 // that waiting cannot cure is remembered with its key (promise 3). A key that nobody typed is not in the way of the next call.
 function repeatAdvice(error: CallError): string | undefined {
-  const { failure, repeatOptions, isKeyTyped } = error;
+  const { failure, notes } = error;
+  const { reason = '' } = failure;
+  const options = joinForShell(notes.repeatOptions);
+  if (options === '') return undefined;
+  if (isWorthRepeating(error)) return `To repeat it without a double effect add ${options}.`;
   const exitCode = exitCodeOf(error);
-  const isUndone = exitCode === EXIT.usage || exitCode === EXIT.notFound || failure.code === 'UNIMPLEMENTED';
   const isRefused = exitCode === EXIT.noMoney || exitCode === EXIT.refused;
-  const options = joinForShell(repeatOptions);
-  if (isUndone || repeatOptions.length === 0) return undefined;
-  if (!isRefused || failure.retryAfterMs !== undefined) return `To repeat it without a double effect add ${options}.`;
-  if (NOT_REMEMBERED.has(failure.reason ?? '') || !isKeyTyped) return undefined;
+  const isOver = NOT_REPEATED.has(reason) || adviceForReason(error) === NOTHING_LEFT;
+  if (!isRefused || isOver || NOT_REMEMBERED.has(reason) || !notes.isKeyTyped) return undefined;
   return `The same request with ${options} may get this same answer again; once things have changed, use a new key.`;
 }

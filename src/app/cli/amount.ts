@@ -40,6 +40,21 @@ export function parseAmountOr(text: string, advice: string, what = 'an amount'):
   return { micros, unit: isMicros ? undefined : suffix };
 }
 
+/** What stands for a number of digits elsewhere. A tree may count in one all the same, but nobody means that without saying so. */
+const MULTIPLIER = /^(?:[kmgb]|bn|mn|mio)$/i;
+
+/** Whether what was typed behind a number is most likely no unit: 25k. */
+export function isMultiplier(unit: string): boolean {
+  return MULTIPLIER.test(unit);
+}
+
+/** What is wrong with an amount whose unit is not that of its tree. */
+export function unitDifference({ micros, unit = '' }: Amount, treeUnit: string): string {
+  return isMultiplier(unit)
+    ? `"${formatMicros(micros)}${unit}" is not an amount: write all its digits, as in 25000 or "25000 USD"`
+    : `this tree counts in ${treeUnit}, not in ${unit}`;
+}
+
 /** Micro-units as a decimal in whole units, without trailing zeros: 250000n is `0.25`. Parsing it gives it back. */
 export function formatMicros(micros: bigint): string {
   const magnitude = micros < 0n ? -micros : micros;

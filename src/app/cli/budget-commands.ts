@@ -9,7 +9,7 @@ import {
 } from '../../gen/budgetd/v1/budget_pb.ts';
 import { OnExpiry } from '../../gen/budgetd/v1/limit_pb.ts';
 import { GetReservationResponseSchema, ReservationService } from '../../gen/budgetd/v1/reservation_pb.ts';
-import { type Amount, formatAmount, parseAmount } from './amount.ts';
+import { type Amount, formatAmount, isMultiplier, parseAmount } from './amount.ts';
 import { addBoundOptions, type BoundOptions, boundAmounts, boundFields } from './bounds.ts';
 import { CallError } from './call-error.ts';
 import { unitOf } from './draw-tree.ts';
@@ -32,6 +32,8 @@ import {
   onExpiryOption,
   withExample,
 } from './options.ts';
+import { newUnitWarning } from './prices/unit-rows.ts';
+import { printable } from './printable-text.ts';
 import { type CommandContext, freshKey, type Session, withSession } from './session.ts';
 import { addShareOptions, type ShareOptions, shareAmounts, shareFields } from './shares.ts';
 import { drawBudget } from './show-budget.ts';
@@ -130,7 +132,8 @@ async function create(session: Session, path: string, options: CreateOptions): P
     ...shareAmounts(options),
   ];
   const slash = path.lastIndexOf('/');
-  const typedUnit = options.unit ?? amounts.find((amount) => amount?.unit !== undefined)?.unit ?? '';
+  const typed = amounts.flatMap((amount) => amount?.unit ?? []);
+  const typedUnit = options.unit ?? typed.find((unit) => !isMultiplier(unit)) ?? '';
   await checkUnits(amounts, async () => (slash === -1 ? typedUnit : readUnit(session, path.slice(0, slash))));
   const key = options.key ?? freshKey();
   const request = {
@@ -154,8 +157,12 @@ async function create(session: Session, path: string, options: CreateOptions): P
     },
     idempotencyKey: key,
   };
+  const { terminal } = session;
   const reply = await session.change(BudgetService.method.createBudget, request, ['--key', key]);
-  session.show(CreateBudgetResponseSchema, reply, () => drawBudget(requireBudget(reply.budget), session.terminal));
+  session.show(CreateBudgetResponseSchema, reply, () => drawBudget(requireBudget(reply.budget), terminal));
+  const warning =
+    slash === -1 ? await newUnitWarning(session.connection, unitOf(requireBudget(reply.budget))) : undefined;
+  if (warning !== undefined) terminal.err(terminal.paint('warning', printable(`warning: ${warning}`)));
 }
 
 function addGet(program: Command, context: CommandContext): void {

@@ -40,6 +40,25 @@ export interface CallFailure {
   readonly retryAfterMs: number | undefined;
 }
 
+/** What the price book says of what a call without a price named. */
+export interface PriceHint {
+  /** The unit or model that was most likely meant. */
+  readonly meant?: string | undefined;
+  /** The model whose rows were looked at, where the name stands for another one. */
+  readonly rowsOf?: string | undefined;
+}
+
+/** What is known of a failed call beside its failure. */
+export interface CallNotes {
+  /** Options that make a repeat of the command the same request, for example `['--key', 'x']`; empty for reads. */
+  readonly repeatOptions?: readonly string[];
+  /** Whether the key among them was typed, and not made for this call. */
+  readonly isKeyTyped?: boolean;
+  /** Whether it asked by a model call, which has no least amount, and not by an amount. */
+  readonly isModelCall?: boolean;
+  readonly priceHint?: PriceHint;
+}
+
 /** Thrown for every call whose status is not OK. */
 export class CallError extends Error {
   override readonly name = 'CallError';
@@ -47,24 +66,19 @@ export class CallError extends Error {
   readonly server: string;
   /** Name of the method that was called, for example `Reserve`. */
   readonly method: string;
-  /** Options that make a repeat of the command the same request, for example `['--key', 'x']`; empty for reads. */
-  readonly repeatOptions: readonly string[];
-  /** Whether the key among them was typed, and not made for this call. */
-  readonly isKeyTyped: boolean;
+  readonly notes: Required<CallNotes>;
 
-  constructor(
-    failure: CallFailure,
-    server: string,
-    method: string,
-    repeatOptions: readonly string[] = [],
-    isKeyTyped = false,
-  ) {
+  constructor(failure: CallFailure, server: string, method: string, notes: CallNotes = {}) {
     super(`${failure.code}: ${failure.message}`);
     this.failure = failure;
     this.server = server;
     this.method = method;
-    this.repeatOptions = repeatOptions;
-    this.isKeyTyped = isKeyTyped;
+    this.notes = { repeatOptions: [], isKeyTyped: false, isModelCall: false, priceHint: {}, ...notes };
+  }
+
+  /** The same with more known of it. */
+  with(notes: CallNotes): CallError {
+    return new CallError(this.failure, this.server, this.method, { ...this.notes, ...notes });
   }
 }
 

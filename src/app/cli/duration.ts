@@ -3,16 +3,23 @@
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import { UsageError } from './usage-error.ts';
 
+const ADVICE = 'write 60s, 5m or 1h30m';
 const PATTERN = /^(?:([0-9]+)d)?(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?(?:([0-9]+)ms)?$/;
 
 /**
- * Reads `60s`, `5m`, `1h30m`, `7d` or `1500ms` into milliseconds. A number without a unit is refused, so that nobody means
+ * Reads `60s`, `5m`, `1h30m`, `7d` or `1500ms` into milliseconds. A number without a unit is refused but for 0, so that nobody means
  * seconds and gets minutes. Throws UsageError. Which lengths make sense is the service's to say.
  */
 export function parseDurationMs(text: string): number {
+  return parseDurationOr(text, ADVICE);
+}
+
+/** The same where something else may be written too; `advice` says what. */
+export function parseDurationOr(text: string, advice: string, what = 'a length of time'): number {
+  if (text.trim() === '0') return 0;
   const match = PATTERN.exec(text.trim());
   if (match === null || text.trim() === '') {
-    throw new UsageError(`"${text}" is not a length of time: write 60s, 5m or 1h30m`);
+    throw new UsageError(`"${text}" is not ${what}: ${advice}`);
   }
   const [days = 0, hours = 0, minutes = 0, seconds = 0, ms = 0] = match.slice(1).map((part) => Number(part ?? '0'));
   const totalMs = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms;

@@ -1,7 +1,7 @@
 // Instants as people write and read them: in UTC, and how far away they are. Its own file because every option, window and file must take
 // the same forms, and because leases are shown everywhere and must always be measured by the coordinator's clock, not by this machine's.
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
-import { formatDurationMs, parseDurationMs } from './duration.ts';
+import { formatDurationMs, parseDurationOr } from './duration.ts';
 import { UsageError } from './usage-error.ts';
 
 const INSTANT = /^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,3})?)?Z)?$/;
@@ -37,7 +37,7 @@ export function parseSinceMs(text: string, nowMs: number): number {
   if (ms !== undefined) return ms;
   // No length of time begins so.
   if (/^[0-9]+-/.test(text)) throw new UsageError(`"${text}" is not a time: ${FORMS}`);
-  return nowMs - parseDurationMs(text);
+  return nowMs - parseDurationOr(text, `${FORMS}, or 7d for so long ago`, 'a time');
 }
 
 /** `2026-03-02 09:00:00Z`; undefined where the instant is unset. */

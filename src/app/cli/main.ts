@@ -8,6 +8,9 @@ import { createTerminal } from './terminal.ts';
 /** As if by SIGPIPE (128 + 13), which Node ignores: what shells take for a reader that had enough. */
 const READER_GONE = 141;
 
+/** As if by SIGINT (128 + 2), which is what ended it. */
+const INTERRUPTED = 130;
+
 // `budgetctl watch | head`: nobody reads what comes next.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
@@ -18,6 +21,14 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   terminal: createTerminal(process.stdout, process.stderr, process.env),
   environment: process.env,
   nowMs: Date.now,
+  onInterrupt: (tell) => {
+    const interrupt = (): void => {
+      tell();
+      process.exit(INTERRUPTED);
+    };
+    process.once('SIGINT', interrupt);
+    return () => process.off('SIGINT', interrupt);
+  },
   confirm: async (question) => {
     if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return undefined;
     const { createInterface } = await import('node:readline/promises');

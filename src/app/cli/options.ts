@@ -3,7 +3,7 @@
 import { Argument, type Command, Option } from 'commander';
 import { OnExpiry } from '../../gen/budgetd/v1/limit_pb.ts';
 import { Outcome } from '../../gen/budgetd/v1/reservation_pb.ts';
-import { type Amount, parseAmount } from './amount.ts';
+import { type Amount, parseAmount, unitDifference } from './amount.ts';
 import { wordOption } from './closed-word.ts';
 import { parseDurationMs } from './duration.ts';
 import { UsageError } from './usage-error.ts';
@@ -111,11 +111,11 @@ export async function checkUnits(
   amounts: readonly (Amount | undefined)[],
   readUnit: () => Promise<string>,
 ): Promise<void> {
-  const typed = amounts.flatMap((amount) => amount?.unit ?? []);
+  const typed = amounts.filter((amount) => amount?.unit !== undefined);
   if (typed.length === 0) return;
   const unit = await readUnit();
-  const wrong = typed.find((candidate) => candidate !== unit);
-  if (wrong !== undefined) throw new UsageError(`this tree counts in ${unit}, not in ${wrong}; nothing was changed`);
+  const wrong = typed.find((amount) => amount?.unit !== unit);
+  if (wrong !== undefined) throw new UsageError(`${unitDifference(wrong, unit)}; nothing was changed`);
 }
 
 /** Reads a whole number from 1 to 999999999. Throws UsageError. */

@@ -1,6 +1,6 @@
 // Tells a person why a call failed, in units and in the words of the command line, or a program the same facts as JSON. Its own
 // file because the service speaks of fields and micro-units, which nobody typed.
-import { adviceOf } from './advice.ts';
+import { adviceOf, repeatOptionsOf } from './advice.ts';
 import { formatAmount, formatMicros } from './amount.ts';
 import { type CallError, type CallFailure, exitCodeOf } from './call-error.ts';
 import { writeDurationMs } from './duration.ts';
@@ -29,6 +29,8 @@ const FEE_RANGE = /^must be 0 to ([0-9]+) micros$/;
 const TIME_OF_DAY_RANGE = 'each 0 to 86399999 ms';
 const MICROS_FIELD = /micros$/;
 const MICROS_RANGE = /^must be ([0-9]+) to ([0-9]+)$/;
+// How it names a unit without a worth.
+const UNIT_WORTH = /what a (\S+) is worth$/;
 // How it ends a text that it has cut.
 const CUT_OFF = /…$/;
 // How it says that the cost is not known.
@@ -70,7 +72,7 @@ export function failureToJson(error: CallError): object {
       ...(failure.retryAfterMs === undefined ? {} : { retryAfterMs: failure.retryAfterMs }),
       exitCode: exitCodeOf(error),
     },
-    repeatOptions: error.repeatOptions,
+    repeatOptions: repeatOptionsOf(error),
   };
 }
 
@@ -83,6 +85,7 @@ function headline({ message, metadata, fields }: CallFailure): string {
   const amount = (micros: string): string => formatAmount(BigInt(micros), unit);
   return message
     .replace(UNKNOWN_COST, 'settle with --unknown')
+    .replace(UNIT_WORTH, 'what $1 is worth')
     .replace(
       AVAILABLE_AND_NEEDED,
       (_text, available: string, whole: string, needed: string) =>
@@ -115,6 +118,8 @@ function metadataFacts(failure: CallFailure): (readonly [name: string, value: st
   const { rate_kind: kind = '', rate_count: count = '', rate_per_ms: perMs = '', rate_burst: burst = '' } = metadata;
   return Object.entries(metadata).flatMap(([key, value]): (readonly [string, string])[] => {
     if (key === 'rate_kind') return [['rate', rateText(count, kind, perMs, burst)]];
+    // Nobody else has no price.
+    if (key === 'more' && value === '0') return [];
     // Told below, with what is wrong with it.
     if (key === 'field' && failure.fields.some(({ field }) => field === value)) return [];
     if (key === 'rate_count' || key === 'rate_per_ms' || key === 'rate_burst') return [];

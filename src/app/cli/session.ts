@@ -7,6 +7,7 @@ import { CallError } from './call-error.ts';
 import { type Connection, connect, type UnaryMethod } from './connection.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { SpendReader } from './invoice/spend-reader.ts';
+import { withPriceHint } from './prices/price-hint.ts';
 import type { Repairs } from './repairs.ts';
 import type { RunVerify } from './run-verify.ts';
 import type { Terminal } from './terminal.ts';
@@ -20,6 +21,8 @@ export interface CliContext {
   readonly runVerify: RunVerify;
   readonly repairs: Repairs;
   readonly spend: SpendReader;
+  /** Calls `tell` where the person interrupts the run (Ctrl-C), which ends then; what it returns stops that. */
+  readonly onInterrupt: (tell: () => void) => () => void;
   /** Asks the person at the terminal; undefined where there is none. */
   readonly confirm: (question: string) => Promise<boolean | undefined>;
 }
@@ -54,10 +57,14 @@ export interface Session {
     method: UnaryMethod<Input, Output>,
     request: MessageInitShape<Input>,
     repeatOptions: readonly string[],
-    /** How much longer than others it may take. */
+    /** How long it may wait for room: so much longer than others it may take. */
     waitMs?: number,
   ): Promise<MessageShape<Output>>;
 }
+
+// The end of its connection says so to the service.
+const PLACE_GIVEN_UP =
+  'interrupted: the place in the queue is given up; a grant that is on its way by now lapses with its lease';
 
 /** Opens the connection that the command line asks for, runs `work`, and closes it whatever happens. */
 export async function withSession(
@@ -77,16 +84,20 @@ export async function withSession(
       nowMs,
       show: (schema, reply, draw) => terminal.out(isJson ? messageToJson(schema, reply) : draw()),
       change: async (method, request, repeatOptions, waitMs) => {
+        const stop = (waitMs ?? 0) > 0 ? context.onInterrupt(() => terminal.err(PLACE_GIVEN_UP)) : undefined;
         try {
           return await connection.call(method, request, waitMs);
         } catch (error) {
-          if (error instanceof CallError) {
-            throw new CallError(error.failure, error.server, error.method, repeatOptions, options.key !== undefined);
-          }
-          throw error;
+          if (!(error instanceof CallError)) throw error;
+          const isModelCall = 'modelCall' in request && request['modelCall'] !== undefined;
+          throw error.with({ repeatOptions, isKeyTyped: options.key !== undefined, isModelCall });
+        } finally {
+          stop?.();
         }
       },
     });
+  } catch (error) {
+    throw isJson ? error : await withPriceHint(connection, error);
   } finally {
     connection.close();
   }

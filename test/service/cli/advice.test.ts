@@ -109,7 +109,7 @@ it.each<[keyof typeof WORDS, string, Details, string]>([
     unpriced('no_base_tier'),
     '(budgetctl prices list openai/gpt-9, budgetctl prices retire)',
   ],
-  ['reserve', 'PRICE_UNKNOWN', { metadata: { unit: 'INR' } }, 'Say what a INR is worth'],
+  ['reserve', 'PRICE_UNKNOWN', { metadata: { unit: 'INR' } }, 'Say what INR is worth'],
   [
     'settle',
     'PRICE_UNKNOWN',

@@ -4,6 +4,7 @@ import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CliContext } from '../../../src/app/cli/session.ts';
 import { BudgetService, BudgetState, CreateBudgetRequestSchema } from '../../../src/gen/budgetd/v1/budget_pb.ts';
+import { PriceService } from '../../../src/gen/budgetd/v1/price_pb.ts';
 import { ReservationService } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
 import { type FakeCoordinator, Refuse, startFakeCoordinator } from './fake-coordinator.ts';
 import { ACME_DRAWN, acme, availability, ID, RESERVATION_DRAWN, type Result, reservation, runCli } from './run-cli.ts';
@@ -36,6 +37,52 @@ describe('budgets', () => {
         limits: [{ amountMicros: '10000000' }, { name: 'burst', amountMicros: '2500000' }],
         onExpiry: 'ON_EXPIRY_CHARGE_STARTED',
       },
+    });
+  });
+
+  it.each<readonly [string, readonly string[], string]>([
+    [
+      'inr',
+      ['EUR', 'INR'],
+      'warning: the unit inr has no row in the price book, so model calls can not be priced in it: INR has one, and differs by case alone\n',
+    ],
+    [
+      'credits',
+      ['INR'],
+      'warning: the unit credits has no row in the price book, so model calls can not be priced in it: say what it is worth (budgetctl prices unit credits)\n',
+    ],
+    ['INR', ['EUR', 'INR'], ''],
+    ['USD', [], ''],
+  ])('create warns of a new tree in %s where %j have a row', async (unit, known, warning) => {
+    fake.answer(PriceService.method.listUnitPrices, () => ({ unitPrices: known.map((each) => ({ unit: each })) }));
+    fake.answer(BudgetService.method.createBudget, () => ({ budget: { ...acme, unit } }));
+    fake.answer(BudgetService.method.getBudget, () => ({ budget: { ...acme, unit } }));
+    expect(await run(['create', 'pay2', '--limit', `10 ${unit}`])).toMatchObject({ exitCode: 0, stderr: warning });
+    expect(await run(['create', 'pay2/a', '--limit', `10 ${unit}`])).toMatchObject({ exitCode: 0, stderr: '' });
+  });
+
+  it.each(['25k', '2.5M', '1 mn'])('an amount of %s is none, and makes no unit', async (amount) => {
+    fake.answer(BudgetService.method.getBudget, () => ({ budget: acme }));
+    fake.answer(BudgetService.method.createBudget, () => ({ budget: { ...acme, unit: 'k' } }));
+    const expected = `"${amount.replace(' ', '')}" is not an amount: write all its digits`;
+    for (const words of [
+      ['reserve', 'acme', amount],
+      ['create', 'pay', '--limit', amount],
+      ['create', 'pay', '--limit', amount, '--limit', '5 USD'],
+    ]) {
+      const { exitCode, stderr } = await run(words);
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(expected);
+    }
+    expect(fake.received.filter(({ method }) => method !== 'GetBudget')).toEqual([]);
+    expect((await run(['create', 'pay', '--unit', 'k', '--limit', '5k'])).exitCode).toBe(0);
+  });
+
+  it('create says where it is not known whether the unit has a row, and is done', async () => {
+    fake.answer(BudgetService.method.createBudget, () => ({ budget: { ...acme, unit: 'inr' } }));
+    expect(await run(['create', 'pay2', '--limit', '10 inr'])).toMatchObject({
+      exitCode: 0,
+      stderr: 'warning: whether model calls can be priced in the unit inr is not known: no answer for ListUnitPrices\n',
     });
   });
 

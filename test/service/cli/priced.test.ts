@@ -7,6 +7,7 @@ import { toJson } from '@bufbuild/protobuf';
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CostSource } from '../../../src/gen/budgetd/v1/model_call_pb.ts';
+import { PriceService } from '../../../src/gen/budgetd/v1/price_pb.ts';
 import {
   ExtendRequestSchema,
   ReservationService,
@@ -215,9 +216,80 @@ describe('usage', () => {
   });
 });
 
+describe('a call without a price', () => {
+  const { listPrices, listPriceAliases, listUnitPrices } = PriceService.method;
+  const refused = (metadata: Record<string, string>, message = 'the message'): void =>
+    fake.answer(reserve, () => {
+      throw new Refuse(status.FAILED_PRECONDITION, 'PRICE_UNKNOWN', message, { metadata });
+    });
+  const told = async (...more: string[]) =>
+    (await run(['reserve', 'acme', '--model', 'a/b', '--bytes', '5', ...more])).stderr;
+
+  beforeEach(() => {
+    fake.answer(listPrices, ({ model }) => ({
+      rows: [{ provider: 'openai', model: 'gpt-4o' }, ...(model === '' ? [{ provider: 'openai', model: 'o3' }] : [])],
+    }));
+    fake.answer(listPriceAliases, () => ({ aliases: [{ provider: 'acmecorp', alias: 'chat', model: 'gpt-4o' }] }));
+    fake.answer(listUnitPrices, () => ({ unitPrices: [{ unit: 'EUR' }, { unit: 'INR' }] }));
+  });
+
+  it('is told the name that was most likely meant, in each part of it, and that a name can stand for another', async () => {
+    refused({ provider: 'opanai', model: 'gpt-4o', why: 'no_row', more: '0' });
+    const stderr = await told();
+    expect(stderr).toContain('what opanai/gpt-4o costs (did you mean openai/gpt-4o?): add its price');
+    expect(stderr).toContain('(budgetctl prices alias)');
+    expect(stderr).not.toContain('  more ');
+    refused({ provider: 'acmecorp', model: 'chta', why: 'no_row', more: '1' });
+    expect(await told()).toMatch(/ {2}more +1\n.*did you mean acmecorp\/chat\?/s);
+    refused({ provider: 'anthropic', model: 'claude-sonnet-4-20250514', why: 'no_row' });
+    expect(await told()).toMatch(/claude-sonnet-4-20250514 costs: add its price .*budgetctl prices alias/);
+  });
+
+  it('names the model whose row lacks something, where an alias was asked for', async () => {
+    refused({ provider: 'acmecorp', model: 'chat', why: 'no_output_rate' });
+    expect(await told()).toContain('The row of openai/gpt-4o has no rate for output');
+  });
+
+  it('names the unit with a row that differs by case alone', async () => {
+    refused({ unit: 'inr' }, 'nobody has said what a inr is worth');
+    const stderr = await told();
+    expect(stderr).toMatch(/^PRICE_UNKNOWN: nobody has said what inr is worth\n/);
+    expect(stderr).toContain('INR has a row and differs from inr by case alone, so that inr can get none');
+    expect(stderr).not.toContain('budgetctl prices unit');
+    refused({ unit: 'credits' });
+    expect(await told()).toContain('Say what credits is worth in USD (budgetctl prices unit)');
+  });
+
+  it('is told to programs without a look at the book', async () => {
+    refused({ provider: 'opanai', model: 'gpt-4o', why: 'no_row' });
+    const { error, repeatOptions } = JSON.parse(await told('--json'));
+    expect(error.metadata).toEqual({ provider: 'opanai', model: 'gpt-4o', why: 'no_row' });
+    expect(repeatOptions).toEqual([]);
+    expect(fake.received.map(({ method }) => method)).toEqual(['Reserve']);
+  });
+});
+
+it.each([
+  ['RESOURCE_EXHAUSTED', 'BUDGET_EXHAUSTED', {}],
+  ['RESOURCE_EXHAUSTED', 'CAPACITY_HELD', {}],
+  ['FAILED_PRECONDITION', 'EXCEEDS_LIMIT', { largest: '5' }],
+  ['FAILED_PRECONDITION', 'MAX_RESERVATION_EXCEEDED', {}],
+] as const)('%s %s of a model call advises what a model call can do', async (code, reason, metadata) => {
+  const refuse = (): never => {
+    throw new Refuse(status[code], reason, 'the message', { metadata: { ...metadata } });
+  };
+  fake.answer(reserve, refuse);
+  fake.answer(extend, refuse);
+  const call = ['--model', 'openai/gpt-4o', '--bytes', '5'];
+  expect((await run(['reserve', 'acme', ...call])).stderr).toContain('--max-output');
+  expect((await run(['reserve', 'acme', ...call])).stderr).not.toContain('--min');
+  expect((await run(['extend', ID, ...call])).stderr).not.toContain('--min');
+  expect((await run(['reserve', 'acme', '1'])).stderr).toContain('--min');
+});
+
 it.each([
   ['reserve', 'PRICE_UNKNOWN', { provider: 'openai', model: 'gpt-9' }, 'Nobody has said what openai/gpt-9 costs'],
-  ['reserve', 'PRICE_UNKNOWN', { unit: 'INR' }, 'Say what a INR is worth in USD'],
+  ['reserve', 'PRICE_UNKNOWN', { unit: 'INR' }, 'Say what INR is worth in USD'],
   ['settle', 'PRICE_UNKNOWN', {}, 'settle the actual cost, or --unknown.'],
   ['settle', 'PRICE_UNKNOWN', { why: 'unknown_price', field: 'usage.served' }, 'is a model that was reserved for'],
   ['settle', 'PRICE_UNKNOWN', { why: 'book_unreadable' }, 'Nothing has a price now: use an amount.'],

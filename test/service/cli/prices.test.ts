@@ -325,11 +325,25 @@ describe('what is not in the book', () => {
     [['prices', 'retire', 'ghost'], 'no row begins with ghost'],
     [['prices', 'retire', 'g'.repeat(43)], 'row: is of no row in the book'],
     [['quote', '--model', 'openai/gpt-9', '--bytes', '1'], 'openai/gpt-9 (no_row)'],
-    [['quote', '--model', 'openai/gpt-4o', '--bytes', '1', '--unit', 'INR'], 'what a INR is worth'],
+    [['quote', '--model', 'openia/gpt-4o', '--bytes', '1'], 'costs (did you mean openai/gpt-4o?): add its price'],
+    [['quote', '--model', 'azure/cat', '--bytes', '1'], 'costs (did you mean azure/chat?): add its price'],
+    [
+      ['quote', '--model', 'openai/gpt-4o', '--bytes', '1', '--unit', 'usd'],
+      'differs from usd by case alone: --unit USD',
+    ],
+    [['quote', '--model', 'openai/gpt-4o', '--bytes', '1', '--unit', 'INR'], 'what INR is worth'],
   ])('ends %j with 5', async (words, text) => {
     const { exitCode, stdout, stderr } = await run(...words);
     expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
     expect(stderr).toContain(text);
+  });
+
+  it('is the row of the model that an alias stands for', async () => {
+    await good('prices', 'add', 'openai/half', '--input', '1', '--source', 'x');
+    await good('prices', 'alias', 'acmecorp/chat', 'openai/half');
+    const { stderr } = await run('quote', '--model', 'acmecorp/chat', '--bytes', '1');
+    expect(stderr).toContain('The row of openai/half has no rate for output');
+    expect(stderr).toContain('budgetctl prices list openai/half');
   });
 
   it('names each provider that has the model', async () => {

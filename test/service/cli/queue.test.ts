@@ -1,4 +1,7 @@
 // Waiting on the command line: words in, requests on the wire, text out.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { status } from '@grpc/grpc-js';
@@ -11,7 +14,7 @@ import {
 } from '../../../src/gen/budgetd/v1/reservation_pb.ts';
 import { ServerInfoService } from '../../../src/gen/budgetd/v1/server_info_pb.ts';
 import { Priority } from '../../../src/gen/budgetd/v1/terms_pb.ts';
-import { type FakeCoordinator, Refuse, startFakeCoordinator } from './fake-coordinator.ts';
+import { type FakeCoordinator, NeverAnswer, Refuse, startFakeCoordinator } from './fake-coordinator.ts';
 import { availability, ID, nowMs, type Result, reservation, runCli } from './run-cli.ts';
 
 let fake: FakeCoordinator;
@@ -56,6 +59,28 @@ it('reserve waits as long as it is told to, and longer than other calls may take
   await run('reserve', 'acme', '0.3');
   expect(fake.received.at(-1)?.request).not.toHaveProperty('maxWait', expect.anything());
 });
+
+it('reserve may be told not to wait', async () => {
+  fake.answer(method.reserve, () => ({ reservation: reservation(), availability }));
+  expect((await run('reserve', 'acme', '0.3', '--max-wait', '0')).exitCode).toBe(0);
+  expect(fake.requestOf(method.reserve).maxWait).toMatchObject({ seconds: 0n, nanos: 0 });
+});
+
+it('a wait that is interrupted ends with one line, and as programs do that are', async () => {
+  const asked = Promise.withResolvers<void>();
+  fake.answer(method.reserve, () => {
+    asked.resolve();
+    throw new NeverAnswer();
+  });
+  const words = ['src/app/cli/main.ts', 'reserve', 'acme', '0.3', '--max-wait', '1h', '--server', fake.address];
+  const budgetctl = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = Promise.all([text(budgetctl.stdout), text(budgetctl.stderr), once(budgetctl, 'close')]);
+  await Promise.race([asked.promise, ended]);
+  budgetctl.kill('SIGINT');
+  const [output, errors, [code]] = await ended;
+  expect({ output, code }).toEqual({ output: '', code: 130 });
+  expect(errors).toMatch(/^interrupted: the place in the queue is given up;.*\n$/);
+}, 20_000);
 
 it.each([
   ['QUEUE_TIMEOUT', 'wait longer (--max-wait)'],

@@ -72,8 +72,14 @@ describe('refusals', () => {
         fields: [],
         exitCode: 3,
       },
-      repeatOptions: ['--key', 'k 1'],
+      // It is final.
+      repeatOptions: [],
     });
+    fake.answer(ReservationService.method.extend, () => {
+      throw new Refuse(status.RESOURCE_EXHAUSTED, 'BUDGET_EXHAUSTED', 'spent for now', { retryAfterMs: 500 });
+    });
+    const waiting = await run(['--json', 'extend', ID, '1', '--key', 'k 1']);
+    expect(JSON.parse(waiting.stderr)).toMatchObject({ repeatOptions: ['--key', 'k 1'] });
   });
 
   it.each<[status, string, number, string]>([
@@ -116,6 +122,17 @@ describe('refusals', () => {
     expect(result.exitCode).toBe(exitCode);
     expect(result.stderr).toMatch(/^[A-Z_]+: the message\n/);
     expect(result.stderr).toContain(line);
+  });
+
+  it.each(['127.0.0.1', 'localhost'])('says that the one that was asked, at %s, will lead', async (host) => {
+    const server = fake.address.replace('127.0.0.1', host);
+    fake.answer(ReservationService.method.reserve, () => {
+      const metadata = { leader_address: fake.address };
+      throw new Refuse(status.UNAVAILABLE, 'NOT_LEADER', 'the message', { metadata });
+    });
+    const { stderr } = await run(['reserve', 'acme', '1', '--server', server]);
+    expect(stderr).toContain('  → That is the address that was asked: it has just started, and leads once the lease');
+    expect(stderr).not.toContain('standby');
   });
 
   it.each<[status, string]>([

@@ -42,6 +42,7 @@ export async function runCli(
       readMonths: () => Promise.reject(new Error('not expected')),
       readEstimateShares: () => Promise.reject(new Error('not expected')),
     },
+    onInterrupt: () => () => undefined,
     confirm: () => Promise.resolve(undefined),
     ...change,
   });

@@ -21,13 +21,14 @@ describe('parseDurationMs', () => {
     ['1500ms', 1_500],
     ['2s500ms', 2_500],
     ['0s', 0],
+    ['0', 0],
     ['7d', 604_800_000],
     ['1d12h', 129_600_000],
   ])('reads %s', (text, ms) => {
     expect(parseDurationMs(text)).toBe(ms);
   });
 
-  it.each(['', '60', '1.5s', '-5s', '5 m', '30m1h', '5s5s', '5x', '99999999999999999h'])('refuses %j', (text) => {
+  it.each(['', '60', '00', '1.5s', '-5s', '5 m', '30m1h', '5s5s', '5x', '99999999999999999h'])('refuses %j', (text) => {
     expect(() => parseDurationMs(text)).toThrow(UsageError);
   });
 });

@@ -61,6 +61,9 @@ describe('since when', () => {
   it('is also so long ago', () => {
     expect(parseSinceMs('7d', NOON_MS)).toBe(NOON_MS - 604_800_000);
     expect(() => parseSinceMs('soon', NOON_MS)).toThrow(UsageError);
-    expect(() => parseSinceMs('7', NOON_MS)).toThrow('is not a length of time');
+    expect(() => parseSinceMs('7', NOON_MS)).toThrow('"7" is not a time: ');
+    expect(() => parseSinceMs('yesterday', NOON_MS)).toThrow(
+      '"yesterday" is not a time: write 2026-03-01 or 2026-03-01T09:00:00Z, or 7d for so long ago',
+    );
   });
 });

@@ -105,6 +105,7 @@ describe.each<[string, string, DescMessage]>([
       runVerify: unused,
       repairs: { rebuildProjection: unused, listQuarantine: unused, clearQuarantine: unused },
       spend: { readMonths: unused, readEstimateShares: unused },
+      onInterrupt: () => () => undefined,
       confirm: () => Promise.resolve(undefined),
     });
     const options = new Set(stdout().match(/--[a-z0-9-]+/g));

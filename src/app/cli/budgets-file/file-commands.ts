@@ -10,17 +10,18 @@ import { counted } from '../counted.ts';
 import { unitOf } from '../draw-tree.ts';
 import { PLAN_EXIT } from '../exit-code.ts';
 import { keyOption, withExample } from '../options.ts';
+import { newUnitWarning } from '../prices/unit-rows.ts';
 import { printable } from '../printable-text.ts';
 import { type CommandContext, freshKey, type Session, withSession } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 import { normalBudget } from './budget-fields.ts';
 import { drawPlan, planToJson, summarize } from './draw-plan.ts';
-import { FileProblems, formatProblem } from './file-problems.ts';
+import { type FileProblem, FileProblems, formatProblem } from './file-problems.ts';
 import { lintBudgets } from './lint.ts';
 import { type LiveBudgets, readLiveBudgets, readRoots, readWholeTree } from './live-budgets.ts';
 import { isEmptyPlan, planTree, requestOf, type TreePlan } from './plan.ts';
-import { type FileBudget, readBudgetsFile, unitsOfTrees } from './read-budgets-file.ts';
+import { type FileBudget, positionOf, readBudgetsFile, unitsOfTrees } from './read-budgets-file.ts';
 import { refusalsOfApply, refusalsOfPlan, sizeProblem } from './refusals-of-plan.ts';
 import { writeBudgetsFile } from './write-budgets-file.ts';
 
@@ -209,7 +210,18 @@ async function preparePlans(session: Session, { file, tree: only, prune = false 
   const units = unitsOfTrees(budgets, liveUnit, problems);
   const plans = [...units].map(([tree, unit]) => planTree(tree, budgets, live, { unit, prune, problems }));
   refuseProblems(problems, file, session.terminal);
-  return { plans, warnings: warningsOf(budgets, file, units, live) };
+  return { plans, warnings: warningsOf(budgets, file, units, live, await unitWarnings(session, plans)) };
+}
+
+async function unitWarnings(session: Session, plans: readonly TreePlan[]): Promise<FileProblem[]> {
+  const found = plans.map(async ({ tree, unit, creates }): Promise<FileProblem[]> => {
+    const root = creates.find(({ path }) => path === (tree as string));
+    const message = root && (await newUnitWarning(session.connection, unit));
+    return root === undefined || message === undefined
+      ? []
+      : [{ at: positionOf(root, 'unit'), message: `${tree}: ${message}` }];
+  });
+  return (await Promise.all(found)).flat();
 }
 
 function warningsOf(
@@ -217,11 +229,13 @@ function warningsOf(
   file: string,
   units: ReadonlyMap<TreeId, string>,
   live: LiveBudgets | undefined,
+  more: readonly FileProblem[] = [],
 ): string[] {
   const known =
     live && new Map([...live].map(([path, budget]): [string, BudgetTerms] => [path, normalBudget([], budget).terms]));
   const findings = new FileProblems();
-  for (const { at, message } of lintBudgets(budgets, (tree) => units.get(tree as TreeId) ?? '', known)) {
+  const odd = lintBudgets(budgets, (tree) => units.get(tree as TreeId) ?? '', known);
+  for (const { at, message } of [...odd, ...more]) {
     findings.add(at, `warning: ${message}`);
   }
   return findings.sorted().map((finding) => formatProblem(file, finding));

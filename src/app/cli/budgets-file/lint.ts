@@ -29,6 +29,8 @@ interface Subject extends Above {
   readonly isTemplate: boolean;
   /** Those of the file right below the same budget, in its order, with this one; none of a template. */
   readonly siblings: readonly Above[];
+  /** Those of the file right below the same budget that are others; of a template those beside what it makes. */
+  readonly beside: readonly Above[];
 }
 
 /** A field, as the contract names it, and what is odd about it. */
@@ -46,6 +48,7 @@ export const RULES: readonly Rule[] = [
   tinyAmounts,
   keptTooMuch,
   floorsTooMuch,
+  floorsTakeAll,
   floorPastOwn,
   sharesNothing,
   toleranceWithoutSoft,
@@ -64,12 +67,15 @@ export function lintBudgets(
   known: KnownAbove,
 ): FileProblem[] {
   const inFile = new Map<string, FileBudget>(budgets.map((budget) => [budget.path, budget]));
+  const childrenOf = (parent: BudgetPath | undefined): Above[] =>
+    budgets.filter(({ path }) => parentOf(path) === parent).map(({ path, terms }) => ({ name: path, terms }));
   return budgets.flatMap((budget): FileProblem[] => {
     const chain = chainOf(budget.path).slice(0, -1).reverse();
     const above = chain.flatMap((path): Above[] => {
       const terms = inFile.get(path)?.terms ?? known?.get(path);
       return terms === undefined ? [] : [{ name: path, terms }];
     });
+    const siblings = childrenOf(parentOf(budget.path));
     const subject: Subject = {
       name: budget.path,
       terms: budget.terms,
@@ -79,15 +85,17 @@ export function lintBudgets(
       isUnitNew: known === undefined,
       below: budgets.map(({ path }) => path).filter((path) => path.startsWith(`${budget.path}/`)),
       isTemplate: false,
-      siblings: budgets
-        .filter(({ path }) => parentOf(path) === parentOf(budget.path))
-        .map(({ path, terms }) => ({ name: path, terms })),
+      siblings,
+      beside: siblings.filter(({ name }) => name !== budget.path),
     };
-    return findingsOf(subject, '').map(([field, message]) => ({ at: positionOf(budget, field), message }));
+    return findingsOf(subject, childrenOf(budget.path)).map(([field, message]) => ({
+      at: positionOf(budget, field),
+      message,
+    }));
   });
 }
 
-function findingsOf(subject: Subject, prefix: string): Finding[] {
+function findingsOf(subject: Subject, children: readonly Above[], prefix = ''): Finding[] {
   const own = RULES.flatMap((rule) => rule(subject)).map(
     ([field, message]): Finding => [`${prefix}${field}`, `${subject.name}: ${message}`],
   );
@@ -101,8 +109,9 @@ function findingsOf(subject: Subject, prefix: string): Finding[] {
     below: [],
     isTemplate: true,
     siblings: [],
+    beside: children,
   };
-  return [...own, ...findingsOf(inner, `${prefix}child_template.`)];
+  return [...own, ...findingsOf(inner, [], `${prefix}child_template.`)];
 }
 
 // A file without the root is of a tree that is there.
@@ -196,6 +205,19 @@ function floorsTooMuch({ name, terms, siblings, above, unit }: Subject): Finding
     : formatAmount(sum, unit);
   const limit = `the ${formatAmount(passed.amountMicros, unit)} of limit ${passed.name} of ${parent.name}`;
   return [['floor_micros', `floor: ${floors}, more than ${limit}; the service refuses it`]];
+}
+
+// Of what is kept for its siblings it may use nothing, whether they do or not.
+function floorsTakeAll({ name, terms, beside, above, unit, isTemplate }: Subject): Finding[] {
+  const [parent] = above;
+  if (parent === undefined || terms.floorMicros > 0n) return [];
+  const sum = beside.reduce((total, each) => total + each.terms.floorMicros, 0n);
+  const taken = parent.terms.limits.find(({ amountMicros }) => sum > 0n && sum >= amountMicros);
+  if (taken === undefined) return [];
+  const amount = formatAmount(taken.amountMicros, unit);
+  const all = `${sum === taken.amountMicros ? 'all of' : 'more than'} the ${amount} of limit ${taken.name} of ${parent.name}`;
+  const whom = isTemplate ? 'what it makes' : name.slice(name.lastIndexOf('/') + 1);
+  return [['floor_micros', `floors are ${all}: nothing is left for ${whom}`]];
 }
 
 // Kept back from its siblings, in a limit above, and not for it to use: its own limit, or its share of that limit, is less. Its own

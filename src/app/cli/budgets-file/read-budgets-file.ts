@@ -7,6 +7,7 @@ import { checkText, type Problems } from '../../../api/validate/problems.ts';
 import { BudgetSchema } from '../../../gen/budgetd/v1/budget_pb.ts';
 import { type BudgetPath, parsePath, type TreeId, treeOf } from '../../../kernel/names.ts';
 import { isMistypedDollars, newUnitProblem, UNIT_DEFAULT } from '../../../kernel/unit.ts';
+import { isMultiplier } from '../amount.ts';
 import { BUDGET_FIELDS, type NormalBudget, normalBudget } from './budget-fields.ts';
 import type { FileProblems, Position } from './file-problems.ts';
 import { type Reading, readMap } from './file-value.ts';
@@ -119,8 +120,8 @@ export function positionOf({ at, positions }: Pick<FileBudget, 'at' | 'positions
 }
 
 /**
- * The unit of each tree: as `knownUnit` has it, else as its root says, else as most of its amounts do, so that one that is mistyped is
- * the one that is told of. Notes amounts in another one, a root that says another one, and one that no tree is made with. `knownUnit`:
+ * The unit of each tree: as `knownUnit` has it, else as its root says, else as most of its amounts do, so that what is mistyped is what
+ * is told of: a root that says USD in another case beside amounts in USD, or the one amount among many. Notes amounts in another one, a root that says another one, and one that no tree is made with. `knownUnit`:
  * undefined for a tree that is not there; without it nobody has looked, and a tree may count in whatever its file says.
  */
 export function unitsOfTrees(
@@ -135,7 +136,8 @@ export function unitsOfTrees(
     const own = budgets.filter(({ path }) => treeOf(path) === tree);
     const stated = own.find(({ path }) => path === (tree as string))?.message.unit;
     const known = knownUnit?.(tree);
-    const said = stated || mostTyped(own);
+    const typedUnits = own.flatMap(({ units }) => units).map(({ unit }) => unit);
+    const said = stated ? meantUnit(stated, typedUnits) : mostTyped(typedUnits.filter((typed) => !isMultiplier(typed)));
     const unit = known ?? (knownUnit !== undefined && isMistypedDollars(said) ? UNIT_DEFAULT : said);
     units.set(tree, unit);
     for (const each of own) {
@@ -146,19 +148,26 @@ export function unitsOfTrees(
       for (const { at, unit: typed } of [...wrong, ...each.units.filter((amount) => amount.unit !== unit)]) {
         const problem = unitProblem(typed) ?? (known === undefined ? newUnitProblem(typed) : undefined);
         const inTree = `the tree ${tree} counts in ${unit}, not in ${typed}`;
-        problems.add(at, problem === undefined ? inTree : `the unit ${typed} ${problem}`);
+        const inAmount = isMultiplier(typed)
+          ? `${typed} is not the unit ${unit}: write all digits of the amount`
+          : inTree;
+        problems.add(at, problem === undefined ? inAmount : `the unit ${typed} ${problem}`);
       }
     }
   }
   return units;
 }
 
-// Of as many the one that comes first. USD in another case is meant as USD where any amount says USD.
-function mostTyped(budgets: readonly FileBudget[]): string {
-  const typed = budgets.flatMap(({ units }) => units).map(({ unit }) => unit);
+// USD in another case is meant as USD where any amount says USD.
+function meantUnit(unit: string, typed: readonly string[]): string {
+  return isMistypedDollars(unit) && typed.includes(UNIT_DEFAULT) ? UNIT_DEFAULT : unit;
+}
+
+// Of as many the one that comes first.
+function mostTyped(typed: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const unit of typed) {
-    const meant = isMistypedDollars(unit) && typed.includes(UNIT_DEFAULT) ? UNIT_DEFAULT : unit;
+    const meant = meantUnit(unit, typed);
     counts.set(meant, (counts.get(meant) ?? 0) + 1);
   }
   return [...counts].reduce((most, each) => (each[1] > most[1] ? each : most), [UNIT_DEFAULT, 0] as const)[0];

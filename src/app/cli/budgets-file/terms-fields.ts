@@ -168,8 +168,9 @@ export function readFields(
         reading.positions.set(path, at);
         const countBefore = reading.problems.count;
         put(message, known.mask, known.read({ ...reading, subject: prefix + known.key }, value, path));
-        // A template says it of each of its fields.
-        if (reading.problems.count > countBefore && known.key !== TEMPLATE) reading.unread.add(path);
+        // A template says it of each of its fields, a list of limits of each of them.
+        const isSaidOfParts = known.key === TEMPLATE || [...reading.unread].some((part) => part.startsWith(`${path}[`));
+        if (reading.problems.count > countBefore && !isSaidOfParts) reading.unread.add(path);
       } else if (group === '' && fields.some((each) => each.key.startsWith(`${key}.`))) {
         reading.positions.set(prefix + key, at);
         readInto(`${key}.`, readMap({ ...reading, subject: prefix + key }, value));
@@ -239,22 +240,35 @@ function readSpan(reading: Reading, node: Located): unknown {
 const LIMIT_KEYS = [{ key: 'name' }, { key: 'amount' }, { key: 'window' }];
 
 function readLimits(all: Reading, node: Located, path: string): unknown {
-  return readList(all, node).map((item, index) => {
-    const reading = partOf(all, `[${index}]`);
-    reading.positions.set(`${path}[${index}]`, item.at);
-    if (item.kind !== 'map') return limitOfText(reading, item);
-    const values = new Map(item.entries.map((entry) => [entry.key, entry.value]));
-    for (const { key, at } of item.entries) {
-      if (LIMIT_KEYS.every((known) => known.key !== key)) reading.problems.add(at, unknownKey('', key, LIMIT_KEYS));
-    }
-    const [name, micros, window] = [values.get('name'), values.get('amount'), values.get('window')];
-    if (micros === undefined) note(reading, item.at, 'must have an amount');
-    return {
-      name: name && readText(reading, name),
-      amountMicros: micros && readAmount(reading, micros),
-      window: window && windowOfText(reading, window),
-    };
+  const items = readList(all, node);
+  const unread = new Set<number>();
+  const limits = items.map((item, index) => {
+    const countBefore = all.problems.count;
+    all.positions.set(`${path}[${index}]`, item.at);
+    const limit = readLimit(partOf(all, `[${index}]`), item);
+    if (all.problems.count > countBefore) unread.add(index);
+    return limit;
   });
+  // One that could not be read hides nothing of the others but what came of comparing names with it.
+  if (unread.size > 0) {
+    for (const index of items.keys()) all.unread.add(`${path}[${index}]${unread.has(index) ? '' : '.name'}`);
+  }
+  return limits;
+}
+
+function readLimit(reading: Reading, item: Located): unknown {
+  if (item.kind !== 'map') return limitOfText(reading, item);
+  const values = new Map(item.entries.map((entry) => [entry.key, entry.value]));
+  for (const { key, at } of item.entries) {
+    if (LIMIT_KEYS.every((known) => known.key !== key)) reading.problems.add(at, unknownKey('', key, LIMIT_KEYS));
+  }
+  const [name, micros, window] = [values.get('name'), values.get('amount'), values.get('window')];
+  if (micros === undefined) note(reading, item.at, 'must have an amount');
+  return {
+    name: name && readText(reading, name),
+    amountMicros: micros && readAmount(reading, micros),
+    window: window && windowOfText(reading, window),
+  };
 }
 
 function windowOfText(reading: Reading, node: Located): unknown {

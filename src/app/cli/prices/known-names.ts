@@ -1,10 +1,10 @@
 // What was most likely meant by a name that the price book does not have: whoever types a model alone, or a provider with a slip, is told
 // how it is written. Its own file because it reads the whole book, which only a name that is not there is worth.
 import { PriceService } from '../../../gen/budgetd/v1/price_pb.ts';
+import type { Connection } from '../connection.ts';
 import { didYouMean } from '../nearest-word.ts';
 import { NotFoundError } from '../not-found-error.ts';
 import { readPages } from '../pages.ts';
-import type { Session } from '../session.ts';
 
 /** As many providers of one model are named: the others are as good. */
 const SHOWN_MAX = 5;
@@ -15,8 +15,8 @@ interface Name {
 }
 
 /** The error for a provider, or a provider/model, without a price; `elsewhere` says where else to look. */
-export async function noPrice(session: Session, typed: string, elsewhere: string): Promise<NotFoundError> {
-  const names = await readNames(session);
+export async function noPrice(connection: Connection, typed: string, elsewhere: string): Promise<NotFoundError> {
+  const names = await readNames(connection);
   const text = `no price for ${typed}`;
   const [first, ...others] = namesOf(names.filter(({ model }) => model === typed));
   if (first !== undefined) {
@@ -30,8 +30,8 @@ export async function noPrice(session: Session, typed: string, elsewhere: string
 }
 
 /** Throws NotFoundError where the book has neither a row nor another name of the provider: an empty list would say that it has nothing. */
-export async function requireProvider(session: Session, provider: string): Promise<void> {
-  const providers = providersOf(await readNames(session));
+export async function requireProvider(connection: Connection, provider: string): Promise<void> {
+  const providers = providersOf(await readNames(connection));
   if (providers.includes(provider)) return;
   const near = didYouMean(provider, providers);
   throw new NotFoundError(`nothing in the price book is of provider ${provider}${near}`);
@@ -43,8 +43,8 @@ const namesOf = (names: readonly Name[]): string[] => [
 
 const providersOf = (names: readonly Name[]): string[] => [...new Set(names.map(({ provider }) => provider))];
 
-// Of all times: what counts later or did once is a name all the same.
-async function readNames({ connection }: Session): Promise<readonly Name[]> {
+/** All names of the book, of all times: what counts later or did once is a name all the same. */
+export async function readNames(connection: Connection): Promise<readonly Name[]> {
   const { listPrices, listPriceAliases } = PriceService.method;
   const rows = await readPages<Name>(Number.MAX_SAFE_INTEGER, '', async (pageSize, pageToken) =>
     connection.call(listPrices, { pageSize, pageToken }),

@@ -101,7 +101,7 @@ function addList(prices: Command, context: CommandContext): void {
           const page = await session.connection.call(listPriceAliases, request);
           return { rows: page.aliases, nextPageToken: page.nextPageToken };
         });
-        if (listing.rows.length === 0 && provider !== undefined) await requireProvider(session, provider);
+        if (listing.rows.length === 0 && provider !== undefined) await requireProvider(session.connection, provider);
         const reply = { aliases: [...listing.rows], nextPageToken: listing.nextPageToken };
         session.show(ListPriceAliasesResponseSchema, create(ListPriceAliasesResponseSchema, reply), () =>
           listing.rows.length === 0 ? 'No other names.' : drawAliases(listing.rows, session.terminal),
@@ -137,7 +137,7 @@ async function list(session: Session, name: string, { at, all, maxRows }: ListOp
   const { provider, model = '' } = name.includes('/') ? parseModelName(name) : { provider: name };
   const atTime = all === true ? undefined : (at ?? (await timeOf(session)));
   const listing = await readRows(session, { provider: provider ?? '', model, ...(atTime && { atTime }) }, maxRows);
-  if (listing.rows.length === 0 && name !== '') throw await noPrice(session, name, elsewhere(all));
+  if (listing.rows.length === 0 && name !== '') throw await noPrice(session.connection, name, elsewhere(all));
   const reply = create(ListPricesResponseSchema, { rows: [...listing.rows], nextPageToken: listing.nextPageToken });
   session.show(ListPricesResponseSchema, reply, () => {
     const [only, ...more] = listing.rows;
@@ -337,7 +337,7 @@ function addCatalogue(prices: Command, context: CommandContext): void {
         // Without a provider the counts are enough for people: the list has hundreds.
         const pageSize = provider === undefined ? 1 : 1_000;
         const reply = await session.connection.call(getCatalogue, { provider: provider ?? '', pageSize });
-        if (reply.leftOut.length === 0 && provider !== undefined) await requireProvider(session, provider);
+        if (reply.leftOut.length === 0 && provider !== undefined) await requireProvider(session.connection, provider);
         session.show(GetCatalogueResponseSchema, reply, () => {
           const { status, leftOutCounts, leftOut } = reply;
           return drawCatalogue(status, leftOutCounts, provider === undefined ? [] : leftOut, session.terminal);

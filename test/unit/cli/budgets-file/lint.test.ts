@@ -110,6 +110,14 @@ describe('lint', () => {
       'f:2:43: template of a: floor: 6 USD, more than the 5 USD of limit lifetime of a; the service refuses it',
     ],
     [
+      'a: { limits: [9 USD, 5 USD/day], budgets: { b: { floor: 3 USD }, research: { kind: x }, c: { floor: 2 USD } } }',
+      'f:2:68: a/research: floors are all of the 5 USD of limit day of a: nothing is left for research',
+    ],
+    [
+      'a: { limits: [5 USD], budgets: { b: { floor: 5 USD } }, child_template: { kind: run } }',
+      'f:2:59: template of a: floors are all of the 5 USD of limit lifetime of a: nothing is left for what it makes',
+    ],
+    [
       'a: { limits: [5 USD], floor: 1 USD }',
       'f:2:25: a: floor: a root has nothing above that could be kept for it; the service refuses it',
     ],
@@ -133,6 +141,8 @@ describe('lint', () => {
     'a: { limits: [5 USD], shape: { max_reservation: 5 USD, max_children: 2, max_depth: 2 }, budgets: { b: , c: , b/d: } }',
     'a: { limits: [5 USD], child_template: { limits: [5 USD], shape: { close_after: 1h } } }',
     'a: { limits: [5 USD], budgets: { b: { floor: 3 USD, share_percent: 60 }, c: { floor: 2 USD } } }',
+    'a: { limits: [5 USD], budgets: { b: { floor: 3 USD }, c: { floor: 1 USD }, d: } }',
+    'a: { limits: [5 USD, 0 USD/day], budgets: { b: , c: } }',
     // Nobody knows what stands above.
     'a/b: { kind: run }',
   ])('is silent about %s', (fields) => {
@@ -146,6 +156,14 @@ describe('lint', () => {
     ]);
     expect(lint(fields, new Map(), 'usd')).toEqual([]);
     expect(lint('a/b: { limits: [5 usd] }', undefined, 'usd')).toEqual([]);
+  });
+
+  it('warns of who gets nothing also where the service would refuse the floors', () => {
+    const warnings = lint('a: { limits: [5 USD], budgets: { b: { floor: 3 USD }, c: { floor: 3 USD }, d: } }');
+    expect(warnings).toEqual([
+      expect.stringContaining('a/c: floor: with the floors before it 6 USD'),
+      'f:2:78: a/d: floors are more than the 5 USD of limit lifetime of a: nothing is left for d',
+    ]);
   });
 
   it('judges by what stands above the file, where that is known', () => {

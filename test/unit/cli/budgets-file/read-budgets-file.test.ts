@@ -247,6 +247,8 @@ describe('what is wrong in a file', () => {
     // The odd one, wherever it stands.
     [inBudget('limits: [32 EUR/day, 100 USD]\nfloor: 2 USD'), 'f:3:14: the tree acme counts in USD, not in EUR'],
     [inBudget('limits: [1 usd/day, 100 USD]'), 'f:3:14: the unit usd must not be USD in another case: write USD'],
+    [inBudget('limits: [25k]'), 'f:3:14: k is not the unit USD: write all digits of the amount'],
+    [inBudget('unit: EUR\nlimits: [1 M, 2 EUR/day]'), 'f:4:14: M is not the unit EUR: write all digits of the amount'],
     [inBudget('unit: EUR\nlimits: [1 USD/day]'), 'f:4:14: the tree acme counts in EUR, not in USD'],
     [inBudget('budgets: { a: { unit: USD } }'), 'f:3:21: unit is set on the root of a tree only'],
   ])('is told with its line: %j', (content, expected) => {
@@ -258,6 +260,7 @@ describe('what is wrong in a file', () => {
     ['unit: usd\nlimits: [1 usd]', 'usd', []],
     ['limits: [1 usd]', 'usd', []],
     ['limits: [1u]', 'usd', []],
+    ['limits: [1 k]', 'k', []],
     [
       'unit: USD\nlimits: [1 Usd]',
       'usd',
@@ -274,7 +277,8 @@ describe('what is wrong in a file', () => {
     ['unit: usd\nlimits: [1 usd]', 'usd', 0],
     ['limits: [1 usd, 2 usd/day, 5u/month]', 'usd', 0],
     ['limits: [1 usd, 2 usd/day, 5 USD/month]', 'USD', 2],
-    ['unit: usd\nlimits: [1 USD]', 'usd', 1],
+    ['unit: usd\nlimits: [1 USD, 2 USD/day, 3u/month]\nfloor: 1 USD', 'USD', 1],
+    ['unit: usd\nlimits: [1 usd, 2 USD/day]', 'USD', 2],
   ])('is what the file says where nobody has looked for the tree: %j', (fields, unit, count) => {
     const problems = new FileProblems();
     const budgets = readBudgetsFile(inBudget(fields), problems);
@@ -299,10 +303,24 @@ describe('what is wrong in a file', () => {
   it.each([
     ['kind: 5\nlimits: [1 USD/day@Mars]\nshape: { max_depth: 99 }', ['f:3:11', 'f:4:14', 'f:5:25']],
     ['child_template: { kind: 5, limits: [1 USD/day@Mars], rates: [x] }', ['f:3:29', 'f:3:41', 'f:3:66']],
+    ['limits: [1 USD/dya, 2 USD/day@Mars]\nkind: 5', ['f:3:14', 'f:3:25', 'f:4:11']],
+    // Whether its name is one of the others is not known.
+    ['limits: [1 USD/dya, 2 USD]', ['f:3:14']],
     // Once each.
     ['limits: [{}, { amount: x }]\nenforcement: { kept: { urgent: 1u } }', ['f:3:14', 'f:3:28', 'f:4:28']],
   ])('is told once, and does not hide what is wrong elsewhere: %j', (fields, places) => {
     expect(read(inBudget(fields)).problems.map((problem) => problem.split(': ')[0])).toEqual(places);
+  });
+
+  it('is told of the unit and not of the amounts that are right, with what else is wrong in them, without a service too', () => {
+    const problems = new FileProblems();
+    const budgets = readBudgetsFile(inBudget('unit: usd\nlimits: [1 USD, 2 USD/day@Mars, 3 USD/dya]'), problems);
+    unitsOfTrees(budgets, undefined, problems);
+    expect(problems.sorted().map((problem) => formatProblem('f', problem))).toEqual([
+      'f:3:5: the unit usd must not be USD in another case: write USD',
+      'f:4:21: limits[1].window.calendar.time_zone must be the name of an IANA time zone',
+      expect.stringMatching(/^f:4:37: limits\[2\]: "dya" is not a window/),
+    ]);
   });
 
   it('is told where it is no YAML at all', () => {
