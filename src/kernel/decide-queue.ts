@@ -272,9 +272,10 @@ function timeoutRefusal(
   return { ...standing, reason: 'QUEUE_TIMEOUT', message: `waited ${waitedMs} ms: ${message}` };
 }
 
-/** What one that waits would be refused for now. */
+/** What one that waits would be refused for now; where room would not help it, what it waits for instead. */
 export function standingRefusal(state: TreeState, waiting: Waiting, context: DecideContext): Refusal {
-  return standingOf(state, waiting, context).refusal;
+  const { refusal, unread } = standingOf(state, waiting, context);
+  return unread === undefined || isWorthWaiting(refusal) ? refusal : unread;
 }
 
 function standingOf(
