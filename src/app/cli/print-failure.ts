@@ -16,7 +16,7 @@ const AMOUNT_KEYS: ReadonlySet<string> = new Set(['amount', 'available', 'reques
 // How the service writes amounts in its sentences, in micro-units; any other wording is left as it is.
 const LEFT_OF_AMOUNT = /^([0-9]+) of ([0-9]+) available$/;
 const AVAILABLE_AND_NEEDED = /\(available ([0-9]+) of ([0-9]+), needed ([0-9]+)\)/;
-const LARGEST_EVER = /at most ([0-9]+) can ever be granted/;
+const LARGEST = /at most ([0-9]+) can be granted/;
 const LARGEST_AND_NEEDED = /may come to ([0-9]+), not to ([0-9]+)$/;
 const COST_AND_GRANT = /^([0-9]+) is more than ([0-9]+) times the ([0-9]+) that were granted/;
 const FLOORS_AND_LIMIT = /come to ([0-9]+), more than the ([0-9]+) of/;
@@ -88,7 +88,7 @@ function headline({ message, metadata, fields }: CallFailure): string {
       (_text, available: string, whole: string, needed: string) =>
         `(${amount(available)} available of ${amount(whole)}, ${amount(needed)} needed)`,
     )
-    .replace(LARGEST_EVER, (_text, largest: string) => `at most ${amount(largest)} can ever be granted`)
+    .replace(LARGEST, (_text, largest: string) => `at most ${amount(largest)} can be granted`)
     .replace(
       LARGEST_AND_NEEDED,
       (_text, max: string, needed: string) => `may come to ${amount(max)}, not to ${amount(needed)}`,
