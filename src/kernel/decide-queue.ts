@@ -272,10 +272,10 @@ function timeoutRefusal(
   return { ...standing, reason: 'QUEUE_TIMEOUT', message: `waited ${waitedMs} ms: ${message}` };
 }
 
-/** What one that waits would be refused for now; where room would not help it, what it waits for instead. */
+/** What one that waits would be refused for now, if it did not wait: the price book goes before room, as in decideReserve. */
 export function standingRefusal(state: TreeState, waiting: Waiting, context: DecideContext): Refusal {
   const { refusal, unread } = standingOf(state, waiting, context);
-  return unread === undefined || isWorthWaiting(refusal) ? refusal : unread;
+  return unread ?? refusal;
 }
 
 function standingOf(

@@ -328,12 +328,13 @@ describe('an alternative that is a call, while the book is not read yet', () => 
     expect(driver.told()).toStrictEqual({ [answer.id]: MINI_MICROS });
   });
 
-  it('is what one is shown to wait for where no room would help it, and else the room is', () => {
+  it('is what one that waits is shown to wait for, whether room would help it or not, as it would be refused for it', () => {
     unread();
     const answer = driver.run(reserve({ waitMs: HOUR_MS }));
     if (answer.kind !== 'queued') throw new Error(answer.kind);
     const standing = () => granted(driver.run(driver.make.getReservation(answer.id))).standing?.refusal.reason;
-    expect(standing()).toBe('BUDGET_EXHAUSTED');
+    expect(standing()).toBe('STORE_UNAVAILABLE');
+    expect(refused(driver.run(reserve({ key: 'b' }))).reason).toBe('STORE_UNAVAILABLE');
     driver.run(driver.make.update('t', { limits: 900 }));
     expect(standing()).toBe('STORE_UNAVAILABLE');
     expect(driver.told()).toStrictEqual({});
