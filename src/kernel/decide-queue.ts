@@ -60,7 +60,7 @@ export function decideQueue(
   const { queue } = state;
   if (queue === undefined || heads.left <= 0 || !queue.isDue(context.nowMs)) return NONE;
   const left = tryEnds(state, queue, context, heads);
-  if (left.length > 0) return left;
+  if (left.length > 0 || !queue.mayLook(context.nowMs)) return left;
   while (heads.left > 0) {
     const open = queue.nextUnjudged(context.nowMs) ?? queue.nextStirred(context.nowMs);
     const line = open ?? queue.nextClaim;
@@ -76,7 +76,7 @@ export function decideQueue(
 
 const NONE: readonly never[] = [];
 
-// A fault in ending waits keeps nobody from being granted, as no other fault keeps waits from ending (WaitQueue.rest).
+// A fault in ending waits keeps nobody from being granted, as no fault in looking at who waits keeps waits from ending (WaitQueue.rest).
 function tryEnds(state: TreeState, queue: WaitQueue, context: DecideContext, heads: HeadsLeft): readonly Entry[] {
   if (!queue.mayEnd(context.nowMs)) return NONE;
   try {
@@ -92,7 +92,8 @@ function tryEnds(state: TreeState, queue: WaitQueue, context: DecideContext, hea
 /** Levels of one that counts as one where it is judged: nine paths of sixteen levels take eighteen times as long as one of three. */
 const LEVELS_A_HEAD = 8;
 
-function workOf({ budget, also }: Waiting): number {
+/** What looking at one counts of HeadsLeft, or letting it go. */
+export function workOf({ budget, also }: Waiting): number {
   let levels = depthOf(budget);
   for (const path of also) levels += depthOf(path);
   return Math.ceil(levels / LEVELS_A_HEAD);
@@ -271,9 +272,10 @@ function timeoutRefusal(
   return { ...standing, reason: 'QUEUE_TIMEOUT', message: `waited ${waitedMs} ms: ${message}` };
 }
 
-/** What one that waits would be refused for now. */
+/** What one that waits would be refused for now, if it did not wait: the price book goes before room, as in decideReserve. */
 export function standingRefusal(state: TreeState, waiting: Waiting, context: DecideContext): Refusal {
-  return standingOf(state, waiting, context).refusal;
+  const { refusal, unread } = standingOf(state, waiting, context);
+  return unread ?? refusal;
 }
 
 function standingOf(

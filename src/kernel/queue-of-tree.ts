@@ -4,14 +4,13 @@ import { childrenIn } from './child-share.ts';
 import type { Effect } from './entry.ts';
 import type { BudgetPath } from './names.ts';
 import { NO_USE, recentMicros } from './recent-use.ts';
-import type { Reservation } from './reservation.ts';
 import type { WaitLine } from './wait-line.ts';
-import { childAt, isWaiting, type Share } from './wait-order.ts';
+import { childAt, type Share } from './wait-order.ts';
 import type { Views } from './wait-point.ts';
 import { WaitQueue } from './wait-queue.ts';
 
 /** Where budgets are found. */
-interface Budgets {
+export interface Budgets {
   readonly budgetAt: (path: BudgetPath) => BudgetState | undefined;
   readonly budget: (no: number) => BudgetState | undefined;
 }
@@ -22,17 +21,6 @@ export function queueOf(state: Budgets): WaitQueue {
     shareOf: (budget, child, atMs) => shareOf(state, budget, child, atMs),
     viewsAt: (budget, known) => viewsAt(state, budget, known),
   });
-}
-
-/** The queue of all who wait, of whom nothing is known: nobody is looked at before `restUntilMs`. */
-export function queueAnew(
-  state: Budgets & { readonly reservations: () => Iterable<Reservation> },
-  restUntilMs: number,
-): WaitQueue {
-  const queue = queueOf(state);
-  for (const reservation of state.reservations()) if (isWaiting(reservation)) queue.add(reservation);
-  queue.rest(restUntilMs);
-  return queue;
 }
 
 /** Takes note of an effect, of each of its budgets once: a budget has an account for each window, and each child that it counts apart. */

@@ -104,8 +104,8 @@ export interface Refusal {
   readonly availableMicros?: bigint;
   readonly requestedMicros?: bigint;
   /**
-   * EXCEEDS_LIMIT of a limit: the most that one reservation there can ever be granted as the limits are, 0 or more. Undefined in
-   * journals of before it was told.
+   * EXCEEDS_LIMIT of a limit: the most that one reservation there can be granted as the budgets stand, 0 or more: a hold through two
+   * children with floors, which uses both, may leave more to others later. Undefined in journals of before it was told.
    */
   readonly largestMicros?: bigint;
   /** Public id of the reservation that the reason is about. */

@@ -52,11 +52,12 @@ export function neverFitsRefusal(failing: readonly LimitRoom[], ask: Ask): Refus
   if (never.length === 0) return undefined;
   const named = leastBy(never, whole);
   const largestMicros = atLeastZero(named === undefined ? 0n : whole(named));
-  const why = `it can never fit: at most ${largestMicros} can ever be granted`;
+  const why = `it can't fit as the budgets stand: at most ${largestMicros} can be granted`;
   return { ...refusalOf('EXCEEDS_LIMIT', why, named, failing, ask), largestMicros };
 }
 
-// One hold through two children with floors uses both: then more may be left than their floors leave of the whole amount.
+// One hold through two children with floors uses both: then more may be left than their floors leave of the whole amount. It counts
+// where it is there: what is said holds as the budgets stand, and not for ever.
 function wholeMicros(room: LimitRoom, priority: Priority): bigint {
   const whole = admissibleWholeMicros(room, priority);
   return room.uses === undefined ? whole : whole + atLeastZero(admissibleUnspentMicros(room, priority) - whole);

@@ -12,6 +12,7 @@
 import type { Account, BudgetState, Counter, PeriodAccounts } from './budget.ts';
 import type { Alert, Effect, Entry, RateMove } from './entry.ts';
 import { invariant } from './invariant.ts';
+import { KeptQueue } from './kept-queue.ts';
 import { LeaseIndex } from './lease-index.ts';
 import {
   type MovingBudget,
@@ -24,12 +25,12 @@ import {
   withoutPast,
 } from './moving-budget.ts';
 import type { BudgetPath, ReservationId, TreeId } from './names.ts';
-import { effectMoved, queueAnew, queueOf } from './queue-of-tree.ts';
+import { effectMoved } from './queue-of-tree.ts';
 import { Before, type StatePosition } from './records-before.ts';
 import { Remembered } from './remembered.ts';
 import type { Reservation } from './reservation.ts';
 import { undoStep } from './rolling-spend.ts';
-import { isWaiting, type Waiting } from './wait-order.ts';
+import { isWaiting } from './wait-order.ts';
 import type { WaitQueue } from './wait-queue.ts';
 import { budgetWeight } from './weight.ts';
 
@@ -47,8 +48,7 @@ export class TreeState {
   readonly #accounts = new Map<number, PeriodAccounts>();
   /** Budgets that may have counters of periods that are over. */
   readonly #turned = new Set<number>();
-  /** Undefined while nothing waits. */
-  #queue: WaitQueue | undefined;
+  readonly #kept: KeptQueue;
   /** Loaded budgets right below a budget, where there are any. */
   readonly #childCounts = new Map<number, number>();
   /** Of the batch that is being decided. */
@@ -58,8 +58,13 @@ export class TreeState {
   /** Copies that the batch that is being decided made and may move in place. */
   readonly #moving = new Map<number, MovingBudget>();
 
-  constructor(treeId: TreeId, position: StatePosition) {
+  /**
+   * `queueFailed`: told of a fault in keeping the queue up, after which it was made anew from the records, which are as they would be
+   * without it. Default: a QueueIndexError is thrown.
+   */
+  constructor(treeId: TreeId, position: StatePosition, queueFailed?: (error: unknown) => void) {
     this.treeId = treeId;
+    this.#kept = new KeptQueue(this, queueFailed);
     this.#position = position;
     this.#before = new Before(position);
   }
@@ -98,7 +103,7 @@ export class TreeState {
 
   /** Who waits; undefined where nobody does. */
   get queue(): WaitQueue | undefined {
-    return this.#queue;
+    return this.#kept.queue;
   }
 
   /** The entry that answers a key; undefined where it is not known here. */
@@ -148,14 +153,22 @@ export class TreeState {
     return this.#leases.due(nowMs, countMax).map(({ id }) => this.#leased(id));
   }
 
-  /** Makes the queue anew from who waits, for a fault in it: nobody is looked at, and has a place, before `restUntilMs`. */
+  /**
+   * Makes the queue anew from who waits, for a fault in it: nobody is looked at, and has a place, before `restUntilMs`. Ends that are tried
+   * again later stay so. Throws QueueIndexError.
+   */
   renewQueue(restUntilMs: number): void {
-    if (this.#queue !== undefined) this.#queue = queueAnew(this, restUntilMs);
+    this.#kept.renew(restUntilMs);
   }
 
   /** When those who wait have to be looked at though nothing happens: a wait or a lease is over. Infinite where nobody waits. */
   get queueDueMs(): number {
-    return this.#queue === undefined ? Number.POSITIVE_INFINITY : Math.min(this.#queue.dueMs, this.#leases.nextMs());
+    return this.queue === undefined ? Number.POSITIVE_INFINITY : Math.min(this.queue.dueMs, this.leaseDueMs);
+  }
+
+  /** When the first lease and its grace are over; infinite where there is none. */
+  get leaseDueMs(): number {
+    return this.#leases.nextMs();
   }
 
   /** Live reservations with afterMs < reclaimMs <= untilMs, oldest first. Nothing may change until the last one is read. */
@@ -200,8 +213,10 @@ export class TreeState {
     this.#budgetsWeight += budgetWeight(budget) - (before === undefined ? 0 : budgetWeight(before));
     this.#budgets.set(no, budget);
     this.#budgetNos.set(budget.def.path, no);
-    if (before !== undefined) this.#queue?.budgetEdited(before.def, budget.def);
-    else this.#queue?.budgetMade(budget.def);
+    this.#kept.keepUp((queue) => {
+      if (before !== undefined) queue.budgetEdited(before.def, budget.def);
+      else queue.budgetMade(budget.def);
+    });
   }
 
   putReservation(reservation: Reservation): void {
@@ -218,7 +233,7 @@ export class TreeState {
 
   /** Moves counters. Accounts of budgets that are not loaded are passed over: their counters are loaded with the effect. */
   move(effect: Effect, atMs: number): void {
-    if (this.#queue !== undefined) effectMoved(this.#queue, this, effect);
+    if (this.queue !== undefined) this.#kept.keepUp((queue) => effectMoved(queue, this, effect));
     for (const account of effect.accounts) {
       const budget = this.#mustMove(account.budgetNo);
       if (budget === undefined) continue;
@@ -296,7 +311,7 @@ export class TreeState {
     }
     this.#position = position;
     this.#accounts.clear();
-    this.#queue?.stirAll();
+    this.#kept.keepUp((queue) => queue.stirAll());
     this.#begin();
   }
 
@@ -314,7 +329,7 @@ export class TreeState {
     const budget = this.#budgets.get(no);
     if (budget === undefined) return true;
     if (budget.def.parentNo === undefined || budget.activeCount > 0 || this.#childCounts.has(no)) return false;
-    if (this.#queue !== undefined && this.#queue.countAt(budget.def.path) > 0) return false;
+    if (this.queue !== undefined && this.queue.countAt(budget.def.path) > 0) return false;
     this.#forgetBudget(budget);
     return true;
   }
@@ -452,17 +467,6 @@ export class TreeState {
     }
     if (after === undefined) this.#reservations.delete(id);
     else this.#reservations.set(id, after);
-    if (isWaiting(before)) this.#leaveQueue(before);
-    if (isWaiting(after)) this.#enqueue(after);
-  }
-
-  #enqueue(waiting: Waiting): void {
-    this.#queue ??= queueOf(this);
-    this.#queue.add(waiting);
-  }
-
-  #leaveQueue(waiting: Waiting): void {
-    this.#queue?.remove(waiting);
-    if (this.#queue?.count === 0) this.#queue = undefined;
+    if (isWaiting(before) || isWaiting(after)) this.#kept.replace(before, after);
   }
 }

@@ -33,6 +33,14 @@ import {
 import { WaitPoints } from './wait-points.ts';
 import { Waiters } from './waiters.ts';
 
+/** Faults in a queue are tried again after these instants. */
+export interface QueueRests {
+  /** Nobody is looked at before. */
+  readonly queueUntilMs: number;
+  /** Nobody's wait is ended before. */
+  readonly endsUntilMs: number;
+}
+
 /** See the head of this file. */
 export class WaitQueue {
   readonly #lines = new Map<string, PlacedLine>();
@@ -206,6 +214,11 @@ export class WaitQueue {
     for (const line of this.#lines.values()) this.#unjudged.add(line);
   }
 
+  /** Whether anybody may be looked at; see rest. */
+  mayLook(nowMs: number): boolean {
+    return nowMs >= this.#restUntilMs;
+  }
+
   /** Whether waits may be ended; see restEnds. */
   mayEnd(nowMs: number): boolean {
     return nowMs >= this.#endsRestUntilMs;
@@ -303,9 +316,21 @@ export class WaitQueue {
     this.place(own, { points: [], rank: 0, wakeMs, claims: false });
   }
 
-  /** Looks at nobody until an instant; waits that are over end all the same. */
+  /** Looks at nobody until an instant (mayLook); waits that are over end all the same. */
   rest(untilMs: number): void {
     this.#restUntilMs = untilMs;
+  }
+
+  /** Until when nobody is looked at, and nobody's wait is ended; in the past, or 0, where nothing rests. */
+  get rests(): QueueRests {
+    return { queueUntilMs: this.#restUntilMs, endsUntilMs: this.#endsRestUntilMs };
+  }
+
+  /** Rests as long as another one of the same tree, and tries those ends again later that it was to try again later. */
+  restAs(other: WaitQueue): void {
+    this.#restUntilMs = other.#restUntilMs;
+    this.#endsRestUntilMs = other.#endsRestUntilMs;
+    this.#waiters.putOffAs(other.#waiters);
   }
 
   /** Ends nobody's wait until an instant. */

@@ -94,6 +94,14 @@ export class Waiters {
     this.#ends.moved(waiting);
   }
 
+  /** Puts off the ends of those who wait here too as others have them. */
+  putOffAs(others: Waiters): void {
+    for (const [id, untilMs] of others.#laterEnds) {
+      const waiting = this.#byId.get(id);
+      if (waiting !== undefined) this.putOffEnd(waiting, untilMs);
+    }
+  }
+
   /** Those whose time is over, whose was first over first. Nothing may change until the last one is read. */
   *ended(nowMs: number): Generator<Waiting> {
     const found: Waiting[] = [];

@@ -50,7 +50,7 @@ export function isFull(draft: DraftEntries): boolean {
 }
 
 /** Whether the entries weigh as much as those of one batch may. */
-export function weighsEnough(draft: DraftEntries): boolean {
+function weighsEnough(draft: DraftEntries): boolean {
   for (; draft.weighedCount < draft.entries.length; draft.weighedCount += 1)
     draft.weight += entryWeight(draft.entries[draft.weighedCount] as Entry);
   return draft.weight > WEIGHT_MAX;

@@ -3,6 +3,7 @@
 // loaded again is counted here, for whoever bounds memory, and forgotten on command.
 import { apply } from '../kernel/apply.ts';
 import type { Command } from '../kernel/command.ts';
+import type { QueueFault } from '../kernel/decide-queue.ts';
 import type { Entry } from '../kernel/entry.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { BudgetPath, ReservationId, TreeId } from '../kernel/names.ts';
@@ -64,8 +65,12 @@ export class CachedTree {
   isSwept = false;
   /** Nothing is done for those who wait before, for a fault in it; see QueueDoubts. */
   queueRestUntilMs = 0;
+  /** Those who could not be let go for a fault, until everybody was tried. */
+  readonly failedToLeave = new Set<ReservationId>();
   /** Whether those who wait for something in it were compared with it. */
   isReviewed = false;
+  /** The first in keeping the queue up that nobody has dealt with. */
+  #queueFault: QueueFault | undefined;
   #index = new TailIndex();
   readonly #absent = new AbsentNames();
   readonly #known = new KnownRecords(this, this.#absent);
@@ -89,7 +94,10 @@ export class CachedTree {
     this.tail = [...loaded.tail];
     this.leasesThroughMs = loaded.leasesThroughMs ?? Number.NEGATIVE_INFINITY;
     const { projectedSeq: seq, budgetCount } = loaded;
-    this.state = new TreeState(treeId, { seq, atMs: 0, budgetCount });
+    const queueFailed = (error: unknown): void => {
+      this.#queueFault ??= { id: undefined, error };
+    };
+    this.state = new TreeState(treeId, { seq, atMs: 0, budgetCount }, queueFailed);
     for (const budget of loaded.budgets) this.state.putBudget(budget);
     for (const reservation of loaded.reservations) this.state.putReservation(reservation);
     for (const entry of this.tail) apply(this.state, entry);
@@ -174,6 +182,13 @@ export class CachedTree {
   /** Notes what was asked for and is not there. */
   noteAbsent(asked: Missing): void {
     this.#absent.note(asked, this.state);
+  }
+
+  /** A fault in keeping the queue up since this was asked last; the queue was made anew. */
+  takeQueueFault(): QueueFault | undefined {
+    const fault = this.#queueFault;
+    this.#queueFault = undefined;
+    return fault;
   }
 
   /** Ends a batch of entries that are applied. `head`: the end of the journal once it is committed. */

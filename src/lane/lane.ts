@@ -324,7 +324,7 @@ export class Lane {
       try {
         if (!tree.isReviewed) this.#room.review(tree);
         const batch = decideTree(tree, own, context);
-        tellQueueFaults(this.#deps.log, this.#observer, this.cache.doubts, batch);
+        tellQueueFaults(this.#deps.log, this.#observer, this.cache.doubts, batch, context.nowMs);
         this.#setAside(batch);
         for (const { item, id } of batch.waiting) this.#room.enter(item, id);
         for (const { item, error } of batch.failed) failures.push({ treeId, items: [item], error });

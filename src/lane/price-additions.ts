@@ -1,5 +1,6 @@
 // What an operator's addition comes to beside what is there: nothing, where the book says the same already. Pure; whoever calls has
 // checked the fields. Additions that would tie with one that is there are dated a millisecond after it, so that the later one counts.
+import { isMistypedDollars, UNIT_DEFAULT } from '../kernel/unit.ts';
 import type { PriceAlias, Retirement } from '../pricing/price-book.ts';
 import type { HashedPriceRow, PriceRow } from '../pricing/price-row.ts';
 import type { PriceSet, SetFlaw } from '../pricing/price-set.ts';
@@ -160,6 +161,11 @@ export function retirementAddition(
   if (hasEnded(now, row, end.fromMs)) return { added: {}, answer: { row, end: known } };
   const added = { ...end, rowHash: row.hash };
   return { added: { retirements: [added] }, answer: { row, end: added } };
+}
+
+/** Whether a unit is USD, in whatever case: what that is worth is nobody's to say. */
+export function isDollars(unit: string): boolean {
+  return unit === UNIT_DEFAULT || isMistypedDollars(unit);
 }
 
 function hasEnded({ ends }: PriceSnapshot, { hash, effectiveUntilMs }: HashedPriceRow, atMs: number): boolean {

@@ -153,7 +153,7 @@ function rulesOf({ allowed, maxTier }: ModelRules) {
 export function unknownPrice(unknown: UnknownPrice): Unpriced {
   if (unknown.unit !== undefined) {
     const { unit } = unknown;
-    return { kind: 'unpriced', reason: 'PRICE_UNKNOWN', message: `nobody has said what a ${unit} is worth`, unit };
+    return { kind: 'unpriced', reason: 'PRICE_UNKNOWN', message: `nobody has said what ${unit} is worth`, unit };
   }
   const { provider, model, moreCount } = unknown;
   const why: PriceUnknownWord = unknown.why;

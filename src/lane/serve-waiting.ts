@@ -1,13 +1,13 @@
 // What is done in a batch for those who wait in its tree: they are offered what may have come back, after every decision, and those for
 // whom nobody has come back are let go. A fault in it is nobody's command: Settle, Release and all else of the tree go on.
 import { decide } from '../kernel/decide.ts';
-import { decideQueue } from '../kernel/decide-queue.ts';
+import { decideQueue, workOf } from '../kernel/decide-queue.ts';
 import type { DecideContext } from '../kernel/decision.ts';
 import type { Entry } from '../kernel/entry.ts';
 import type { ReservationId } from '../kernel/names.ts';
 import type { CommandKey } from '../kernel/request.ts';
 import type { Waiting } from '../kernel/wait-order.ts';
-import { applyAll, CorruptTreeError, type DraftEntries, isFull, weighsEnough } from './batch-draft.ts';
+import { applyAll, CorruptTreeError, type DraftEntries, isFull } from './batch-draft.ts';
 import type { CachedTree } from './cached-tree.ts';
 import { leaveQueueCommand } from './leave-queue-command.ts';
 import { QUEUE_AGAIN_MS, QueueFaultError } from './queue-doubts.ts';
@@ -38,8 +38,18 @@ interface NotesUntaken {
 }
 
 /** Whether anybody waits, and may be served. */
-export function mayServe({ tree: { state, queueRestUntilMs } }: DraftEntries, { nowMs }: ServeContext): boolean {
+export function mayServe(batch: DraftEntries, { nowMs }: ServeContext): boolean {
+  noteUpkeep(batch, nowMs);
+  const { state, queueRestUntilMs } = batch.tree;
   return state.queue !== undefined && nowMs >= queueRestUntilMs;
+}
+
+// The records are right, and whatever was decided stands. The queue rests as after any other fault in it.
+function noteUpkeep({ tree, queueFaults }: DraftEntries, nowMs: number): void {
+  const fault = tree.takeQueueFault();
+  if (fault === undefined) return;
+  queueFaults.push(fault);
+  renew(tree, nowMs + QUEUE_AGAIN_MS);
 }
 
 /**
@@ -48,6 +58,7 @@ export function mayServe({ tree: { state, queueRestUntilMs } }: DraftEntries, { 
  */
 export function offer(batch: DraftEntries, context: ServeContext): void {
   while (!isFull(batch)) {
+    noteUpkeep(batch, context.nowMs);
     const entries = nextOffer(batch, context);
     if (entries.length === 0) return;
     applyOffer(batch, entries);
@@ -92,9 +103,12 @@ const ATTACH_MS = 10_000;
 /** When those are looked for again who had come back and were not decided yet: they may be sent away before they are. */
 const SWEEP_AGAIN_MS = 1_000;
 
-/** Lets those go for whom nobody has come back in time. `items`: what the batch is to decide. */
+/**
+ * Lets those go for whom nobody has come back in time, as many as one batch may and the others in the next ones. `items`: what the batch
+ * is to decide.
+ */
 export function letGo(batch: DraftEntries, items: readonly Asking[], context: ServeContext): void {
-  const { tree } = batch;
+  const { tree, heads } = batch;
   const { nowMs, queue, openSinceMs = nowMs, isKept } = context;
   tree.attachByMs ??= openSinceMs + ATTACH_MS;
   if (tree.isSwept || nowMs < tree.attachByMs) return;
@@ -102,17 +116,21 @@ export function letGo(batch: DraftEntries, items: readonly Asking[], context: Se
   const late = [...(tree.state.queue?.waiting() ?? [])].filter((waiting) => !isAwaited(waiting));
   const back = new Set(late.length === 0 ? [] : [...items, ...(context.pending?.() ?? [])].flatMap(requestOf));
   let backCount = 0;
-  let hasFailed = false;
-  for (const { id, queued } of late) {
+  for (const waiting of late) {
+    const { id, queued } = waiting;
     if (back.has(requestName(queued.key))) {
       backCount += 1;
       continue;
     }
-    if (weighsEnough(batch)) return;
+    if (tree.failedToLeave.has(id)) continue;
+    if (isFull(batch)) return;
+    heads.left -= workOf(waiting);
     const entries = leaving(batch, id, context);
-    if (entries === undefined) hasFailed = true;
+    if (entries === undefined) tree.failedToLeave.add(id);
     else applyOffer(batch, entries);
   }
+  const hasFailed = tree.failedToLeave.size > 0;
+  tree.failedToLeave.clear();
   if (hasFailed) tree.attachByMs = nowMs + QUEUE_AGAIN_MS;
   else if (backCount === 0) tree.isSwept = true;
   else tree.attachByMs = nowMs + SWEEP_AGAIN_MS;

@@ -11,6 +11,7 @@ export function tellQueueFaults(
   observer: LaneObserver,
   doubts: QueueDoubts,
   { tree, queueFaults }: TreeBatch,
+  nowMs: number,
 ): void {
   const [first] = queueFaults;
   if (first === undefined) return;
@@ -18,7 +19,7 @@ export function tellQueueFaults(
   const { treeId } = tree;
   log('error', 'those who wait could not be judged', { treeId, faults: queueFaults.length, first: id, error });
   observer.queueFailed?.(queueFaults.length);
-  if (doubts.note(tree, queueFaults)) log('warn', 'a tree is read anew for faults in its queue', { treeId });
+  if (doubts.note(tree, queueFaults, nowMs)) log('warn', 'a tree is read anew for faults in its queue', { treeId });
 }
 
 /** What was decided of those who wait could not be applied. */

@@ -155,6 +155,12 @@ export class TreeCache {
   /** Forgets a tree whose state is not known for certain any more. */
   drop(treeId: TreeId): void {
     const tree = this.#trees.get(treeId);
+    if (tree !== undefined) this.doubts.dropped(tree);
+    this.#forget(treeId);
+  }
+
+  #forget(treeId: TreeId): void {
+    const tree = this.#trees.get(treeId);
     if (tree !== undefined) this.#bounds.drop(tree);
     this.#trees.delete(treeId);
     this.#absent.delete(treeId);
@@ -273,7 +279,8 @@ export class TreeCache {
 
   /** Forgets what is to be read anew, and what has not been used for longest, down to the bounds. Only between batches. */
   trim(): void {
-    for (const tree of this.doubts.takeDoubted()) if (this.peek(tree.treeId) === tree) this.drop(tree.treeId);
+    // What rests in them is tried at once when they have been read.
+    for (const tree of this.doubts.takeDoubted()) if (this.peek(tree.treeId) === tree) this.#forget(tree.treeId);
     for (const tree of this.#overfull) this.#letGo(tree);
     this.#overfull.clear();
     this.#bounds.trim(this.#trees.values());

@@ -315,11 +315,12 @@ export class WaitingRoom {
   #note({ treeId, state, attachByMs, isSwept, queueRestUntilMs }: CachedTree): void {
     const { queue } = state;
     const nowMs = this.#deps.clock.nowMs();
+    // Who is to leave, and leases that run out, are no part of what rests.
     let dueMs = this.#leavingDueMs(treeId);
     if (queue !== undefined) {
       const sweepMs = isSwept ? Number.POSITIVE_INFINITY : (attachByMs ?? nowMs);
-      dueMs = queue.isDue(nowMs) ? nowMs : Math.min(dueMs, state.queueDueMs, sweepMs);
-      dueMs = Math.max(dueMs, queueRestUntilMs);
+      const serveMs = queue.isDue(nowMs) ? nowMs : Math.min(queue.dueMs, sweepMs);
+      dueMs = Math.min(dueMs, state.leaseDueMs, Math.max(serveMs, queueRestUntilMs));
     }
     this.#dues.delete(treeId);
     if (dueMs < Number.POSITIVE_INFINITY) this.#lookAt(treeId, dueMs);

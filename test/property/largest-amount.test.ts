@@ -1,4 +1,4 @@
-// EXCEEDS_LIMIT tells the largest amount that can ever be granted, to the micro-unit: with nothing used a Reserve of just that is
+// EXCEEDS_LIMIT tells the largest amount that can be granted as the budgets stand, to the micro-unit: with nothing used a Reserve of just that is
 // granted, one of a micro-unit more is refused for it and tells the same, whatever keeps something back on the way.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

@@ -8,6 +8,7 @@ import {
   aliasesOfName,
   gapOfAddition,
   gapOfRetirement,
+  isDollars,
   type PriceGap,
   retirementAddition,
   rowAddition,
@@ -149,7 +150,7 @@ function unitRowProblem({ records }: PriceSnapshot, { unit }: UnitRow): FieldPro
   const field = 'unit_price.unit';
   const known = records.unitRows.map((row) => row.unit);
   if (known.includes(unit)) return undefined;
-  if (unit.toUpperCase() === 'USD') return { field, description: 'must not be USD, in whatever case' };
+  if (isDollars(unit)) return { field, description: 'must not be USD, in whatever case' };
   const alike = known.find((each) => each.toUpperCase() === unit.toUpperCase());
   if (alike === undefined) return undefined;
   return { field, description: `differs by case alone from ${alike}, which has a price: write ${alike}` };

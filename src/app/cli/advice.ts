@@ -81,7 +81,7 @@ const DETAILED: Readonly<Record<string, (failure: CallFailure, error: CallError)
     const less = withinLargest(error);
     if (fitsTheAmount(failure))
       return `The limit is large enough, but its floors, a share or kept capacity are for others: ${less}see them (budgetctl tree${of(failure)}) and update --floor, --share or --keep.`;
-    return `This can never fit: ${less}raise the limit (budgetctl set-limit).`;
+    return `This can't fit as the budgets stand: ${less}raise the limit (budgetctl set-limit).`;
   },
   CONCURRENCY_LIMIT: ({ metadata }) =>
     metadata['bound_max'] === '0'
@@ -137,7 +137,7 @@ function fitsTheAmount({ metadata: { amount, requested } }: CallFailure): boolea
   return amount !== undefined && requested !== undefined && BigInt(requested) <= BigInt(amount);
 }
 
-// How to ask for what can ever be granted; empty where nothing can be. A service of before it was told names no largest amount.
+// How to ask for what can be granted; empty where nothing can be. A service of before it was told names no largest amount.
 function withinLargest(error: CallError): string {
   const { largest, unit = '' } = error.failure.metadata;
   if (largest === '0') return '';

@@ -16,7 +16,7 @@ const AMOUNT_KEYS: ReadonlySet<string> = new Set(['amount', 'available', 'reques
 // How the service writes amounts in its sentences, in micro-units; any other wording is left as it is.
 const LEFT_OF_AMOUNT = /^([0-9]+) of ([0-9]+) available$/;
 const AVAILABLE_AND_NEEDED = /\(available ([0-9]+) of ([0-9]+), needed ([0-9]+)\)/;
-const LARGEST_EVER = /at most ([0-9]+) can ever be granted/;
+const LARGEST = /at most ([0-9]+) can be granted/;
 const LARGEST_AND_NEEDED = /may come to ([0-9]+), not to ([0-9]+)$/;
 const COST_AND_GRANT = /^([0-9]+) is more than ([0-9]+) times the ([0-9]+) that were granted/;
 const FLOORS_AND_LIMIT = /come to ([0-9]+), more than the ([0-9]+) of/;
@@ -29,8 +29,6 @@ const FEE_RANGE = /^must be 0 to ([0-9]+) micros$/;
 const TIME_OF_DAY_RANGE = 'each 0 to 86399999 ms';
 const MICROS_FIELD = /micros$/;
 const MICROS_RANGE = /^must be ([0-9]+) to ([0-9]+)$/;
-// How it names a unit without a worth.
-const UNIT_WORTH = /what a (\S+) is worth$/;
 // How it ends a text that it has cut.
 const CUT_OFF = /…$/;
 // How it says that the cost is not known.
@@ -85,13 +83,12 @@ function headline({ message, metadata, fields }: CallFailure): string {
   const amount = (micros: string): string => formatAmount(BigInt(micros), unit);
   return message
     .replace(UNKNOWN_COST, 'settle with --unknown')
-    .replace(UNIT_WORTH, 'what $1 is worth')
     .replace(
       AVAILABLE_AND_NEEDED,
       (_text, available: string, whole: string, needed: string) =>
         `(${amount(available)} available of ${amount(whole)}, ${amount(needed)} needed)`,
     )
-    .replace(LARGEST_EVER, (_text, largest: string) => `at most ${amount(largest)} can ever be granted`)
+    .replace(LARGEST, (_text, largest: string) => `at most ${amount(largest)} can be granted`)
     .replace(
       LARGEST_AND_NEEDED,
       (_text, max: string, needed: string) => `may come to ${amount(max)}, not to ${amount(needed)}`,

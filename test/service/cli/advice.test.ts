@@ -59,12 +59,12 @@ it.each<[keyof typeof WORDS, string, Details, string]>([
   ['extend', 'EXCEEDS_LIMIT', {}, 'or settle and reserve anew'],
   ['reserve', 'EXCEEDS_LIMIT', of('100', '90'), 'floors, a share or kept capacity are for others'],
   ['reserve', 'EXCEEDS_LIMIT', of('100', '90'), '(budgetctl tree acme) and update --floor, --share or --keep.'],
-  ['reserve', 'EXCEEDS_LIMIT', of('100', '101'), 'This can never fit'],
+  ['reserve', 'EXCEEDS_LIMIT', of('100', '101'), "This can't fit as the budgets stand"],
   [
     'reserve',
     'EXCEEDS_LIMIT',
     never('2500000'),
-    'This can never fit: ask for less (2.5 USD at the most), or accept less',
+    "This can't fit as the budgets stand: ask for less (2.5 USD at the most), or accept less",
   ],
   [
     'reserve',
@@ -72,7 +72,12 @@ it.each<[keyof typeof WORDS, string, Details, string]>([
     never('70000001', '200000000'),
     'are for others: ask for less (70.000001 USD at the most)',
   ],
-  ['reserve', 'EXCEEDS_LIMIT', never('0'), 'This can never fit: raise the limit (budgetctl set-limit).'],
+  [
+    'reserve',
+    'EXCEEDS_LIMIT',
+    never('0'),
+    "This can't fit as the budgets stand: raise the limit (budgetctl set-limit).",
+  ],
   [
     'extend',
     'EXCEEDS_LIMIT',

@@ -251,7 +251,7 @@ describe('a call without a price', () => {
   });
 
   it('names the unit with a row that differs by case alone', async () => {
-    refused({ unit: 'inr' }, 'nobody has said what a inr is worth');
+    refused({ unit: 'inr' }, 'nobody has said what inr is worth');
     const stderr = await told();
     expect(stderr).toMatch(/^PRICE_UNKNOWN: nobody has said what inr is worth\n/);
     expect(stderr).toContain('INR has a row and differs from inr by case alone, so that inr can get none');

@@ -90,7 +90,7 @@ describe('refusals', () => {
       3,
       '  → The same request with --key k may get this same answer again',
     ],
-    [status.FAILED_PRECONDITION, 'EXCEEDS_LIMIT', 4, '  → This can never fit'],
+    [status.FAILED_PRECONDITION, 'EXCEEDS_LIMIT', 4, "  → This can't fit as the budgets stand"],
     [status.FAILED_PRECONDITION, 'BUDGET_SUSPENDED', 4, '  → Resume it: budgetctl resume.'],
     [status.ALREADY_EXISTS, 'IDEMPOTENCY_KEY_REUSED', 4, '  → The key belongs to another request: use a new --key.'],
     [status.PERMISSION_DENIED, 'FORBIDDEN', 4, "  → An agent's token may reserve"],
@@ -191,7 +191,7 @@ describe('refusals', () => {
       throw new Refuse(
         status.FAILED_PRECONDITION,
         'EXCEEDS_LIMIT',
-        'it can never fit: at most 8500000 can ever be granted (available 100000 of 9000000, needed 9500000)',
+        "it can't fit as the budgets stand: at most 8500000 can be granted (available 100000 of 9000000, needed 9500000)",
         {
           metadata: {
             budget: 'acme',
@@ -208,7 +208,7 @@ describe('refusals', () => {
     });
     const { stderr } = await run(['reserve', 'acme', '9.5']);
     expect(stderr).toContain(
-      'EXCEEDS_LIMIT: it can never fit: at most 8.5 USD can ever be granted (0.1 USD available of 9 USD, 9.5 USD needed)\n',
+      "EXCEEDS_LIMIT: it can't fit as the budgets stand: at most 8.5 USD can be granted (0.1 USD available of 9 USD, 9.5 USD needed)\n",
     );
     expect(stderr).toContain('  largest        8.5 USD (8500000 micros)\n');
     expect(stderr).toContain('  amount         9 USD (9000000 micros)\n');

@@ -1,10 +1,12 @@
 // One that waits and can't be judged for a fault of the program: it fails alone, those of its line go on without it, and it is tried
 // again, or leaves when its time is over.
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { apply } from '../../../src/kernel/apply.ts';
 import { decideQueue, type QueueFault } from '../../../src/kernel/decide-queue.ts';
 import { InvariantError } from '../../../src/kernel/invariant.ts';
+import { QueueIndexError } from '../../../src/kernel/kept-queue.ts';
 import type { ReservationId } from '../../../src/kernel/names.ts';
+import { WaitQueue } from '../../../src/kernel/wait-queue.ts';
 import { QueueDriver } from '../../support/queue-driver.ts';
 
 let driver: QueueDriver;
@@ -113,4 +115,13 @@ test('what is taken back while it is set aside leaves it where it was', () => {
 test('without anybody to tell the fault goes on', () => {
   free(hold);
   expect(() => decideQueue(driver.state, driver.context())).toThrow(InvariantError);
+});
+
+test('a self-check of the queue that fails is told apart from one of the records', () => {
+  const cause = new InvariantError('a fault');
+  const broken = vi.spyOn(WaitQueue.prototype, 'budgetMoved').mockImplementation(() => {
+    throw cause;
+  });
+  expect(() => free(hold)).toThrow(QueueIndexError);
+  broken.mockRestore();
 });

@@ -7,7 +7,7 @@ import { TreeState } from '../../../src/kernel/tree-state.ts';
 import { createPricing } from '../../../src/lane/pricing.ts';
 import { buildPriceBook, type PriceBook } from '../../../src/pricing/price-book.ts';
 import { decodeEntries, encodeEntries } from '../../../src/store/entry-codec.ts';
-import { refused } from '../../support/kernel-driver.ts';
+import { granted, refused } from '../../support/kernel-driver.ts';
 import { QueueDriver } from '../../support/queue-driver.ts';
 import { callOf, testBook, testPricing, testRow } from '../../support/test-prices.ts';
 import { rolling } from '../../support/windows.ts';
@@ -326,6 +326,18 @@ describe('an alternative that is a call, while the book is not read yet', () => 
     driver.advance(1_000);
     driver.look();
     expect(driver.told()).toStrictEqual({ [answer.id]: MINI_MICROS });
+  });
+
+  it('is what one that waits is shown to wait for, whether room would help it or not, as it would be refused for it', () => {
+    unread();
+    const answer = driver.run(reserve({ waitMs: HOUR_MS }));
+    if (answer.kind !== 'queued') throw new Error(answer.kind);
+    const standing = () => granted(driver.run(driver.make.getReservation(answer.id))).standing?.refusal.reason;
+    expect(standing()).toBe('STORE_UNAVAILABLE');
+    expect(refused(driver.run(reserve({ key: 'b' }))).reason).toBe('STORE_UNAVAILABLE');
+    driver.run(driver.make.update('t', { limits: 900 }));
+    expect(standing()).toBe('STORE_UNAVAILABLE');
+    expect(driver.told()).toStrictEqual({});
   });
 
   it('keeps one in the queue that could not be granted what it asked for first any more', () => {

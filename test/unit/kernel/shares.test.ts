@@ -1,5 +1,5 @@
 // Floors and shares: what a child has for itself of the limits above it, and the most of them that is used through it.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import type { Commands, LimitsOption } from '../../support/commands.ts';
 import { budgetOf, granted, KernelDriver, refused } from '../../support/kernel-driver.ts';
 import { DAY_MS, HOUR_MS, per, rolling } from '../../support/windows.ts';
@@ -226,6 +226,17 @@ describe('a floor', () => {
     expect(refused(reserve(driver, 't/b', 21)).retryAfterMs).toBeGreaterThan(HOUR_MS - 1);
     expect(refused(reserve(driver, 't/b', 71))).toMatchObject({ reason: 'EXCEEDS_LIMIT' });
   });
+});
+
+test('EXCEEDS_LIMIT speaks of the budgets as they stand: one hold through two floors uses both, and leaves more', () => {
+  const driver = family({ floor: 40 });
+  budgetOf(driver.run(driver.make.update('t/b', { floor: 40 })));
+  budgetOf(driver.run(driver.make.create('t/c')));
+  const refusal = refused(reserve(driver, 't/c', 60));
+  expect(refusal).toMatchObject({ reason: 'EXCEEDS_LIMIT', largestMicros: 20n });
+  expect(refusal.message).toContain('as the budgets stand: at most 20 can be granted');
+  granted(reserve(driver, 't/a', 40, { also: ['t/b'] }));
+  expect(granted(reserve(driver, 't/c', 60)).reservation.figures.grantedMicros).toBe(60n);
 });
 
 describe('a share', () => {

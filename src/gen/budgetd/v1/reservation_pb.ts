@@ -1479,8 +1479,8 @@ export const OutcomeSchema: GenEnum<Outcome> = /*@__PURE__*/
  * Grants, moves and ends holds. A refusal is always a gRPC status, never an OK reply, so that a caller that looks at
  * nothing cannot overspend. Each refusal carries google.rpc.ErrorInfo (domain "budgetd", a reason, and as far as they
  * apply the metadata budget, limit, unit, amount, available, requested, reservation_id, leader_address; amounts in micro-units
- * of the unit; of EXCEEDS_LIMIT of a limit largest, the most that one reservation on these budgets and of this priority can ever be granted
- * as the limits are, 0 or more (of an Extend with what the reservation holds already); rate_kind ("requests", "tokens", "tool_calls"), rate_count, rate_per_ms, rate_burst, rate_available and
+ * of the unit; of EXCEEDS_LIMIT of a limit largest, the most that one reservation on these budgets and of this priority can be granted
+ * as the budgets stand, 0 or more (one hold through two children with floors uses both, and may leave more to others later; of an Extend with what the reservation holds already); rate_kind ("requests", "tokens", "tool_calls"), rate_count, rate_per_ms, rate_burst, rate_available and
  * rate_requested of the rate that is exceeded; bound ("max_lease", "max_renewals", "max_active", "max_children", "max_depth", "queue_length"),
  * bound_max and bound_observed of a count or of a length in milliseconds: which one it is, the most that is allowed, and what
  * was asked for or is there; of PRICE_UNKNOWN and MODEL_NOT_ALLOWED provider and model of the first candidate that it is about,
