@@ -109,9 +109,29 @@ describe('a Settle by usage', () => {
     });
   });
 
+  it('as another kind than it is keeps the hold, and the same key may say the kind that the refusal names', async () => {
+    const report = { input_tokens: 100, cache_read_input_tokens: 40, output_tokens: 20 };
+    const { reservationId } = await world.reserve(callOf({ candidates: [CLAUDE] }));
+    const refusal = await refused(world.settle(reservationId, raw('openai_responses', report)));
+    expect(refusal).toMatchObject({
+      reason: 'USAGE_INVALID',
+      metadata: { why: 'inconsistent_usage', field: 'usage.raw.json.cache_read_input_tokens' },
+    });
+    expect(refusal.message).toContain('this looks like an Anthropic message, kind anthropic_messages');
+    expect(await world.settle(reservationId, raw('anthropic_messages', report))).toMatchObject({
+      state: ReservationState.SETTLED,
+      priced: { counts: { uncachedInput: 100n, cacheRead: 40n, output: 20n } },
+    });
+  });
+
   it.each<[string, string, UsageInit]>([
     ['usage_missing', 'usage.raw.json', raw('openai_chat', { usage: null })],
     ['inconsistent_usage', 'usage.raw.json.total_tokens', raw('openai_chat', { ...USAGE, total_tokens: 3 })],
+    [
+      'inconsistent_usage',
+      'usage.raw.json.type',
+      raw('openai_responses', { type: 'message', usage: { input_tokens: 9, output_tokens: 1 } }),
+    ],
     ['usage_incomplete', 'usage.served', openai(1, 1)],
   ])('that is refused (%s) keeps the hold, and the same key may say that it is unknown', async (why, field, usage) => {
     const { reservationId } = await world.reserve(callOf({ candidates: [BIG, SMALL] }));

@@ -1,9 +1,9 @@
 // The Vercel AI SDK. Version 5 passes on what each provider means by its fields; 6 and 7 put everything inside two totals, but lose
 // what `raw` still has: Google's tool prompts, and the life of Anthropic's caches. Source: vercel/ai, convert-*-usage.ts.
 import type { UsageAdapter } from './adapter.ts';
-import { messagesUsage } from './anthropic-messages.ts';
+import { MESSAGES_COUNTS, messagesUsage } from './anthropic-messages.ts';
 import { eitherCount, NO_USAGE, splitInput, splitWrites } from './buckets.ts';
-import { geminiUsage } from './gemini.ts';
+import { GEMINI_COUNTS, geminiUsage } from './gemini.ts';
 import { child, count, countOrZero, fault, field, isFields, need, type Report, require } from './report.ts';
 import { inputTokensOf, outputTokensOf, type Usage, type UsageContext } from './usage.ts';
 
@@ -21,6 +21,11 @@ function familyIn(metadata: Report | undefined): Family {
   return FAMILIES.find(([name]) => isFields(field(metadata, name)))?.[1] ?? 'other';
 }
 
+function familyBy(provider: string | undefined, metadata: Report | undefined): Family {
+  const named = familyOf(provider ?? '');
+  return named === 'other' ? familyIn(metadata) : named;
+}
+
 const FAMILIES: readonly (readonly [name: string, family: Family])[] = [
   ['anthropic', 'anthropic'],
   ['bedrock', 'bedrock'],
@@ -28,16 +33,35 @@ const FAMILIES: readonly (readonly [name: string, family: Family])[] = [
   ['vertex', 'google'],
 ];
 
+/** Counts that version 5 has, and that 6 and 7 still fill. */
+const V5_COUNTS: readonly string[] = [
+  'inputTokens',
+  'outputTokens',
+  'totalTokens',
+  'cachedInputTokens',
+  'reasoningTokens',
+  'providerMetadata.anthropic.cacheCreationInputTokens',
+  'providerMetadata.anthropic.usage.cache_creation_input_tokens',
+  'providerMetadata.anthropic.usage.cache_creation.ephemeral_5m_input_tokens',
+  'providerMetadata.anthropic.usage.cache_creation.ephemeral_1h_input_tokens',
+  'providerMetadata.bedrock.usage.cacheWriteInputTokens',
+  // The totals once more, where whoever stands between put the provider's own report beside them.
+  ...['input_tokens', 'output_tokens', 'promptTokenCount', 'candidatesTokenCount', 'totalTokenCount'].map(
+    (name) => `raw.${name}`,
+  ),
+];
+
 /** Version 5. `providerMetadata` is read where it stands beside the counts, or beside the usage. */
 export const aiSdkV5: UsageAdapter = {
   paths: [['usage']],
+  body: 'sdk',
+  counts: V5_COUNTS,
   normalise: (report, { provider, cacheTtl }, around) => {
     const [input = 0n, output = 0n] = need(report, ['inputTokens', 'outputTokens']);
     const cacheRead = countOrZero(report, 'cachedInputTokens');
     const reasoning = countOrZero(report, 'reasoningTokens');
     const metadata = child(report, 'providerMetadata') ?? child(around, 'providerMetadata');
-    const named = familyOf(provider ?? '');
-    const family = named === 'other' ? familyIn(metadata) : named;
+    const family = familyBy(provider, metadata);
     if (provider === undefined && family === 'other' && (cacheRead > 0n || reasoning > 0n)) {
       fault(report.faults, 'usage_incomplete', 'provider', 'must be named: it decides what the counts mean');
     }
@@ -55,7 +79,17 @@ export const aiSdkV5: UsageAdapter = {
 /** Versions 6 and 7. `raw` is read by its own shape: behind a gateway the name does not tell whose it is. */
 export const aiSdkV6: UsageAdapter = {
   paths: [['usage']],
-  normalise: (report, context) => {
+  body: 'sdk',
+  counts: [
+    ...V5_COUNTS,
+    'inputTokenDetails.noCacheTokens',
+    'inputTokenDetails.cacheReadTokens',
+    'inputTokenDetails.cacheWriteTokens',
+    'outputTokenDetails.textTokens',
+    'outputTokenDetails.reasoningTokens',
+    ...[...MESSAGES_COUNTS, ...GEMINI_COUNTS].map((path) => `raw.${path}`),
+  ],
+  normalise: (report, context, around) => {
     const raw = child(report, 'raw');
     const family = familyOf(context.provider ?? '');
     const usage = raw === undefined ? undefined : rawUsage(raw, family, context);
@@ -63,9 +97,28 @@ export const aiSdkV6: UsageAdapter = {
       fault(report.faults, 'usage_incomplete', 'raw', 'must be there: the totals leave out tool prompts');
     }
     if (usage !== undefined && (family !== 'other' || isWhole(report, usage))) return usage;
+    checkVersion(report, around, context);
     return totalsUsage(report, context);
   },
 };
+
+/**
+ * The totals of 6 and 7 come with their details, and hold the cache and the reasoning. Where there are none and there is a cache or
+ * reasoning, of a provider whose totals do not hold them in version 5, the report is of that version.
+ */
+function checkVersion(report: Report, around: Report | undefined, { provider, cacheTtl }: UsageContext): void {
+  if (child(report, 'inputTokenDetails') !== undefined || child(report, 'outputTokenDetails') !== undefined) return;
+  const metadata = child(report, 'providerMetadata') ?? child(around, 'providerMetadata');
+  const family = familyBy(provider, metadata);
+  if (family === 'other') return;
+  let beside = countOrZero(report, 'cachedInputTokens') + countOrZero(report, 'reasoningTokens');
+  if (family === 'anthropic' || family === 'bedrock') {
+    const { cacheWrite5m, cacheWrite1h } = writesOf(report, metadata, family, cacheTtl);
+    beside += cacheWrite5m + cacheWrite1h;
+  }
+  const text = 'must be there, as versions 6 and 7 have it: this looks like a result of version 5, kind ai_sdk_v5';
+  if (beside > 0n) fault(report.faults, 'usage_incomplete', 'inputTokenDetails', text);
+}
 
 /** The provider's own report, where it says more than the totals; undefined where it is of another provider. */
 function rawUsage(raw: Report, family: Family, context: UsageContext): Usage | undefined {

@@ -2,6 +2,7 @@
 // life of the cache, and iterations that the top level leaves out. Source: anthropic-sdk-typescript, resources/messages.
 import type { UsageAdapter } from './adapter.ts';
 import { NO_USAGE, splitWrites } from './buckets.ts';
+import { COST_COUNTS } from './openai-chat.ts';
 import {
   child,
   children,
@@ -16,21 +17,7 @@ import {
   require,
   word,
 } from './report.ts';
-import { WORD_NAMES } from './served-as.ts';
 import type { Usage, UsageContext } from './usage.ts';
-
-/** Fields that a later event of a stream overwrites. */
-const CUMULATIVE = [
-  'input_tokens',
-  'cache_read_input_tokens',
-  'cache_creation_input_tokens',
-  'cache_creation',
-  'output_tokens',
-  'output_tokens_details',
-  'server_tool_use',
-  'iterations',
-  ...WORD_NAMES,
-] as const;
 
 /** The counts of one object that has Anthropic's input and output fields: the whole, or an iteration. */
 function countsOf(report: Report, context: UsageContext): Usage {
@@ -118,7 +105,7 @@ function sumOf(a: Usage, b: Usage): Usage {
  * message_delta nobody knows the output.
  */
 function mergeEvents(events: readonly Report[]): Report | undefined {
-  const fields: Record<string, unknown> = {};
+  const fields = new Map<string, unknown>();
   let faults = events[0]?.faults;
   let hasDelta = false;
   for (const event of events) {
@@ -126,16 +113,32 @@ function mergeEvents(events: readonly Report[]): Report | undefined {
     if (usage === undefined) continue;
     faults = usage.faults;
     hasDelta ||= field(event, 'type') === 'message_delta';
-    for (const name of CUMULATIVE) {
-      const value = field(usage, name);
-      if (value !== undefined) fields[name] = value;
-    }
+    for (const [name, value] of Object.entries(usage.fields)) if (value !== null) fields.set(name, value);
   }
-  if (faults === undefined || Object.keys(fields).length === 0) return undefined;
+  if (faults === undefined || fields.size === 0) return undefined;
   if (!hasDelta)
     fault(faults, 'usage_incomplete', 'events', 'must hold a message_delta: the output is not known before');
-  return reportOf(fields, '', faults);
+  return reportOf(Object.fromEntries(fields), '', faults);
 }
 
+/** Counts of the shape of Messages. */
+export const MESSAGES_COUNTS: readonly string[] = [
+  'input_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'cache_creation.ephemeral_5m_input_tokens',
+  'cache_creation.ephemeral_1h_input_tokens',
+  'output_tokens',
+  'output_tokens_details.thinking_tokens',
+  'server_tool_use',
+  'iterations',
+];
+
 /** Anthropic. */
-export const anthropicMessages: UsageAdapter = { paths: [['usage']], mergeEvents, normalise: messagesUsage };
+export const anthropicMessages: UsageAdapter = {
+  paths: [['usage']],
+  body: 'message',
+  counts: [...MESSAGES_COUNTS, ...COST_COUNTS],
+  mergeEvents,
+  normalise: messagesUsage,
+};

@@ -7,6 +7,14 @@ import { children, count, countOrZero, need, word } from './report.ts';
 /** Bedrock. */
 export const bedrockConverse: UsageAdapter = {
   paths: [['metadata', 'usage'], ['usage']],
+  counts: [
+    'inputTokens',
+    'outputTokens',
+    'totalTokens',
+    'cacheReadInputTokens',
+    'cacheWriteInputTokens',
+    'cacheDetails.inputTokens',
+  ],
   normalise: (report, context) => {
     const [uncachedInput = 0n, output = 0n] = need(report, ['inputTokens', 'outputTokens']);
     const details = children(report, 'cacheDetails');

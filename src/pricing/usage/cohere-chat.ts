@@ -10,6 +10,11 @@ const OTHER_UNITS = ['search_units', 'classifications', 'image_tokens'] as const
 /** Cohere. */
 export const cohereChat: UsageAdapter = {
   paths: [['delta', 'usage'], ['usage']],
+  counts: [
+    'billed_units.input_tokens',
+    'billed_units.output_tokens',
+    ...OTHER_UNITS.map((name) => `billed_units.${name}`),
+  ],
   normalise: (report) => {
     const billed = child(report, 'billed_units');
     if (billed === undefined) {

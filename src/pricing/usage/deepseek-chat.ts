@@ -2,12 +2,14 @@
 // Source: deepseek-sdk 0.7.0, chat/response.rs.
 import type { UsageAdapter } from './adapter.ts';
 import { eitherCount } from './buckets.ts';
-import { chatUsage } from './openai-chat.ts';
+import { CHAT_COUNTS, chatUsage } from './openai-chat.ts';
 import { child, count, require } from './report.ts';
 
 /** DeepSeek. */
 export const deepseekChat: UsageAdapter = {
   paths: [['usage']],
+  body: 'chat',
+  counts: [...CHAT_COUNTS, 'prompt_cache_hit_tokens', 'prompt_cache_miss_tokens'],
   normalise: (report) => {
     const hits = count(report, 'prompt_cache_hit_tokens');
     const misses = count(report, 'prompt_cache_miss_tokens');

@@ -56,5 +56,24 @@ function modalities(report: Report, name: string): { readonly audioTokens: bigin
   return { audioTokens, otherTokens };
 }
 
+/** Counts of usageMetadata. */
+export const GEMINI_COUNTS: readonly string[] = [
+  'promptTokenCount',
+  'promptTokensDetails.tokenCount',
+  'toolUsePromptTokenCount',
+  'toolUsePromptTokensDetails.tokenCount',
+  'cachedContentTokenCount',
+  'cacheTokensDetails.tokenCount',
+  'candidatesTokenCount',
+  'candidatesTokensDetails.tokenCount',
+  'thoughtsTokenCount',
+  'totalTokenCount',
+];
+
 /** Gemini and Vertex. */
-export const gemini: UsageAdapter = { paths: [['usageMetadata']], normalise: (report) => geminiUsage(report) };
+export const gemini: UsageAdapter = {
+  paths: [['usageMetadata']],
+  body: 'generated',
+  counts: GEMINI_COUNTS,
+  normalise: (report) => geminiUsage(report),
+};

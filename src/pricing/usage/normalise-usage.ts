@@ -7,6 +7,7 @@ import { bedrockConverse } from './bedrock-converse.ts';
 import { cohereChat } from './cohere-chat.ts';
 import { deepseekChat } from './deepseek-chat.ts';
 import { gemini } from './gemini.ts';
+import { kindCheck } from './kind-check.ts';
 import { litellm } from './litellm.ts';
 import { mistralChat } from './mistral-chat.ts';
 import { openAiAgents } from './openai-agents.ts';
@@ -42,6 +43,8 @@ const ADAPTERS = {
   litellm,
 } as const satisfies Readonly<Record<string, UsageAdapter>>;
 
+const CHECK = kindCheck(ADAPTERS);
+
 /** A kind of report: whose, and of which interface. */
 export type UsageKind = keyof typeof ADAPTERS;
 
@@ -60,8 +63,11 @@ export function usageKindOf(name: string): UsageKind | undefined {
 export function normaliseUsage(kind: UsageKind, raw: unknown, context: UsageContext = {}): UsageResult {
   const adapter: UsageAdapter = ADAPTERS[kind];
   const faults: Faults = { first: undefined };
+  checkKind(kind, raw, faults);
+  if (faults.first !== undefined) return { problem: faults.first };
   const found = reportIn(adapter, raw, faults);
   if (found === undefined) return { problem: faults.first ?? MISSING };
+  CHECK.counts(kind, found.report);
   const counted = adapter.normalise(found.report, context, found.holders.at(-1));
   if (faults.first !== undefined) return { problem: faults.first };
   const problem = sumProblem(counted);
@@ -70,6 +76,25 @@ export function normaliseUsage(kind: UsageKind, raw: unknown, context: UsageCont
   const { serviceTier: callerTier } = context;
   if (served === NOTHING_SAID && callerTier === undefined) return { usage: counted };
   return { usage: { ...counted, ...served, ...(callerTier !== undefined && { callerTier }) } };
+}
+
+/** Notes where a body, or any event of a stream, is of another kind. */
+function checkKind(kind: UsageKind, raw: unknown, faults: Faults): void {
+  if (!isFields(raw)) return;
+  CHECK.body(kind, raw, faults);
+  const events = Object.hasOwn(raw, 'events') ? raw['events'] : undefined;
+  if (!Array.isArray(events)) return;
+  const { paths }: UsageAdapter = ADAPTERS[kind];
+  for (const event of events) {
+    if (!isFields(event)) continue;
+    CHECK.body(kind, event, faults);
+    // What else is wrong with an event that does not count is no fault of the report.
+    const unheeded: Faults = { first: undefined };
+    for (const path of paths) {
+      const found = reportAt(path, event, unheeded);
+      if (found !== undefined) CHECK.counts(kind, { ...found.report, faults });
+    }
+  }
 }
 
 const MISSING: UsageProblem = { code: 'usage_missing', field: 'usage', text: 'is not there, or zeros alone' };

@@ -7,6 +7,15 @@ import { child, children, count, countOrZero, field, need, type Report, require 
 /** The Agents SDK. */
 export const openAiAgents: UsageAdapter = {
   paths: [['usage']],
+  counts: [
+    'inputTokens',
+    'inputTokensDetails.cached_tokens',
+    'inputTokensDetails.cache_write_tokens',
+    'inputTokensDetails.audio_tokens',
+    'outputTokens',
+    'outputTokensDetails.reasoning_tokens',
+    'totalTokens',
+  ],
   normalise: (report) => {
     const [total = 0n, output = 0n] = need(report, ['inputTokens', 'outputTokens']);
     const input = detailsOf(report, 'inputTokensDetails');

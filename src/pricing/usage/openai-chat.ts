@@ -1,7 +1,7 @@
 // Chat Completions of OpenAI, Azure and all that copy them: every detail is inside the two totals, but for reasoning, which some
 // put beside completion_tokens. Source: openai-node, resources/completions.ts.
 import type { UsageAdapter } from './adapter.ts';
-import { splitInput, splitOutput, usageOf } from './buckets.ts';
+import { eitherCount, splitInput, splitOutput, usageOf } from './buckets.ts';
 import { child, count, countOrZero, need, type Report, require } from './report.ts';
 import type { Usage } from './usage.ts';
 
@@ -62,20 +62,62 @@ function outputOf(
   return completion;
 }
 
+/** Counts of the shape that chatUsage reads. */
+export const CHAT_COUNTS: readonly string[] = [
+  'prompt_tokens',
+  'prompt_tokens_details.cached_tokens',
+  'prompt_tokens_details.cache_write_tokens',
+  'prompt_tokens_details.audio_tokens',
+  'prompt_tokens_details.cached_tokens_details.audio_tokens',
+  'completion_tokens',
+  'completion_tokens_details.reasoning_tokens',
+  'completion_tokens_details.audio_tokens',
+  'completion_tokens_details.accepted_prediction_tokens',
+  'completion_tokens_details.rejected_prediction_tokens',
+  'total_tokens',
+];
+
+/** Counts of cached tokens that stand beside the prompt, of providers that whoever stands between may pass on. */
+export const HIT_COUNTS: readonly string[] = [
+  'prompt_cache_hit_tokens',
+  'prompt_cache_miss_tokens',
+  'num_cached_tokens',
+];
+
+/** What a gateway says that the call cost; whoever else it stands beside prices the counts. */
+export const COST_COUNTS: readonly string[] = ['cost', 'cost_details.upstream_inference_cost'];
+
+/** The cached tokens of a report that may have passed on any of HIT_COUNTS. */
+export function cacheReadOf(report: Report, ...others: readonly (bigint | undefined)[]): bigint | undefined {
+  const places = [
+    ...others,
+    count(child(report, 'prompt_tokens_details'), 'cached_tokens'),
+    count(report, 'prompt_cache_hit_tokens'),
+    count(report, 'num_cached_tokens'),
+  ];
+  return places.reduce((read, place) => eitherCount(report, read, place, 'has two counts of cache reads'));
+}
+
 /** OpenAI and Azure. */
 export const openAiChat: UsageAdapter = {
   paths: [['usage']],
+  body: 'chat',
+  counts: CHAT_COUNTS,
   normalise: (report) => chatUsage(report, 'inside'),
 };
 
 /** Whatever says that it is like OpenAI. */
 export const openAiCompatible: UsageAdapter = {
   paths: [['usage']],
-  normalise: (report) => chatUsage(report, 'either'),
+  body: 'chat',
+  counts: [...CHAT_COUNTS, ...HIT_COUNTS, ...COST_COUNTS],
+  normalise: (report) => chatUsage(report, 'either', { cacheRead: cacheReadOf(report) }),
 };
 
 /** Groq: the last chunk of a stream has it under x_groq. Source: groq-typescript. */
 export const groqChat: UsageAdapter = {
   paths: [['x_groq', 'usage'], ['usage']],
+  body: 'chat',
+  counts: CHAT_COUNTS,
   normalise: (report) => chatUsage(report, 'inside'),
 };

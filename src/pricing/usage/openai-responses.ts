@@ -2,7 +2,20 @@
 // response.completed, .incomplete or .failed. Source: openai-node, resources/responses/responses.ts.
 import type { UsageAdapter } from './adapter.ts';
 import { NO_USAGE, splitInput, splitOutput } from './buckets.ts';
-import { child, children, count, countOrZero, hasList, need, type Report, refuse, require, word } from './report.ts';
+import { COST_COUNTS } from './openai-chat.ts';
+import {
+  child,
+  children,
+  count,
+  countOrZero,
+  fault,
+  hasList,
+  need,
+  type Report,
+  refuse,
+  require,
+  word,
+} from './report.ts';
 import type { SearchCount, Usage } from './usage.ts';
 
 function responsesUsage(report: Report): Usage {
@@ -52,21 +65,45 @@ function searchesIn(around: Report | undefined): Searches {
   return { webSearches, fileSearches, untoldSearches: [] };
 }
 
+/** Counts of the shape that responsesUsage reads. */
+const RESPONSES_COUNTS: readonly string[] = [
+  'input_tokens',
+  'input_tokens_details.cached_tokens',
+  'input_tokens_details.cache_write_tokens',
+  'input_tokens_details.audio_tokens',
+  'input_tokens_details.cached_tokens_details.audio_tokens',
+  'output_tokens',
+  'output_tokens_details.reasoning_tokens',
+  'output_tokens_details.audio_tokens',
+  'total_tokens',
+];
+
 /** OpenAI. */
 export const openAiResponses: UsageAdapter = {
   paths: [['response', 'usage'], ['usage']],
+  body: 'response',
+  counts: [...RESPONSES_COUNTS, ...COST_COUNTS],
   normalise: (report, _, around) => ({ ...responsesUsage(report), ...searchesIn(around) }),
 };
 
 /** Runs that xAI tells of in its usage and that are no searches, but for calls of foreign tools, which cost tokens alone. */
 const XAI_OTHER_RUNS = ['x_search_calls', 'code_interpreter_calls', 'image_generation_calls'] as const;
 
+/** OpenAI lists searches in the output alone, where xAI counts them in the usage: without a count there may be none in the output. */
+function needNoRuns(report: Report, around: Report | undefined): void {
+  const { webSearches, fileSearches } = searchesIn(around);
+  if (webSearches + fileSearches === 0n) return;
+  const text = "must be there, since the output lists searches: this looks like OpenAI's, kind openai_responses";
+  fault(report.faults, 'usage_incomplete', 'num_server_side_tools_used', text);
+}
+
 /** Searches of xAI: each kind of run has its count in the usage itself. Source: responses of api.x.ai. */
-function xaiSearches(report: Report): Searches {
+function xaiSearches(report: Report, around: Report | undefined): Searches {
   const runs = count(report, 'num_server_side_tools_used');
   const details = child(report, 'server_side_tool_usage_details');
   if (details === undefined) {
     refuse(report, runs !== undefined && runs > 0n, 'num_server_side_tools_used', 'is billed apart from tokens');
+    if (runs === undefined) needNoRuns(report, around);
     const untoldSearches: readonly SearchCount[] = runs === undefined ? ['webSearches', 'fileSearches'] : [];
     return { webSearches: 0n, fileSearches: 0n, untoldSearches };
   }
@@ -83,8 +120,10 @@ function xaiSearches(report: Report): Searches {
 /** xAI: as OpenAI, with searches that it counts, and others that it bills by source. */
 export const xaiResponses: UsageAdapter = {
   paths: [['response', 'usage'], ['usage']],
-  normalise: (report) => {
+  body: 'response',
+  counts: [...RESPONSES_COUNTS, 'num_sources_used', 'num_server_side_tools_used', 'server_side_tool_usage_details'],
+  normalise: (report, _, around) => {
     refuse(report, countOrZero(report, 'num_sources_used') > 0n, 'num_sources_used', 'is billed apart from tokens');
-    return { ...responsesUsage(report), ...xaiSearches(report) };
+    return { ...responsesUsage(report), ...xaiSearches(report, around) };
   },
 };

@@ -3,7 +3,7 @@
 import { type Decimal, decimalOf, tenTo } from '../exact.ts';
 import type { UsageAdapter } from './adapter.ts';
 import { searchesPassedOn } from './anthropic-messages.ts';
-import { chatUsage } from './openai-chat.ts';
+import { CHAT_COUNTS, COST_COUNTS, cacheReadOf, chatUsage, HIT_COUNTS } from './openai-chat.ts';
 import { child, fault, field, type Report } from './report.ts';
 import type { ReportedCost, Usage } from './usage.ts';
 
@@ -16,8 +16,13 @@ const COST_USD_MAX = 1_000_000n;
 /** OpenRouter. */
 export const openRouterChat: UsageAdapter = {
   paths: [['usage']],
+  body: 'chat',
+  counts: [...CHAT_COUNTS, ...HIT_COUNTS, ...COST_COUNTS, 'server_tool_use'],
   normalise: (report) => {
-    const usage: Usage = { ...chatUsage(report, 'inside'), ...searchesPassedOn(report) };
+    const usage: Usage = {
+      ...chatUsage(report, 'inside', { cacheRead: cacheReadOf(report) }),
+      ...searchesPassedOn(report),
+    };
     const reportedCost = costOf(report);
     return reportedCost === undefined ? usage : { ...usage, reportedCost };
   },

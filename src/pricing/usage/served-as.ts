@@ -22,9 +22,6 @@ const TRAFFIC_NAMES = ['trafficType', 'traffic_type'] as const;
 const GEO_NAMES = ['inference_geo', 'inferenceGeo'] as const;
 const SPEED_NAME = 'speed';
 
-/** All names that words have inside an object of usage. */
-export const WORD_NAMES = [...TIER_NAMES, ...TRAFFIC_NAMES, SPEED_NAME, ...GEO_NAMES] as const;
-
 /** Where the AI SDK keeps the usage of a provider, among what else the provider says. */
 const USAGE_NAMES = ['usage', 'usageMetadata'] as const;
 

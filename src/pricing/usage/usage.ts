@@ -64,7 +64,7 @@ export interface ReportedCost {
  * - `usage_missing`: there is no report, or one of zeros alone, as after an aborted call.
  * - `usage_incomplete`: a count that the price depends on is not there.
  * - `invalid_count`: a count is not a whole number from 0 to 2^53 - 1, or the sum of several is not, or a cost not a number from 0 on.
- * - `inconsistent_usage`: counts contradict each other; none is clamped.
+ * - `inconsistent_usage`: counts contradict each other, or the report its kind; none is clamped.
  * - `unknown_price`: a bucket that is above 0 has no rate, or the model no row. PRICE_UNKNOWN to callers.
  * - `unsupported_modality`: what was used is not billed by the buckets: images that come back, audio by the second.
  */

@@ -50,6 +50,23 @@ describe('prices retire', () => {
   });
 });
 
+describe('prices retire of the last row', () => {
+  it('warns that the model has no price from then on', async () => {
+    await good(...GPT);
+    await good(...GPT, '--above', '200000');
+    await good('prices', 'add', 'local/llama', '--free', '--source', 'base');
+    const hashOf = (model: string, above = 0) =>
+      rows().find((row) => row.model === model && row.aboveInputTokens === above)?.hash ?? '';
+    const stderrOf = async (...words: readonly string[]) => (await run('prices', 'retire', ...words)).stderr;
+    const noPrice = (name: string) =>
+      `warning: ${name} has no price from 2100-01-01 00:00:00Z on, until a row counts again: calls of it are refused (budgetctl prices add)\n`;
+    expect(await stderrOf(hashOf('gpt-4o', 200_000), '--from', '2100-01-01')).toBe('');
+    expect(await stderrOf(hashOf('gpt-4o'), '--from', '2100-01-01')).toBe(noPrice('openai/gpt-4o'));
+    expect(await stderrOf('--json', hashOf('llama'), '--from', '2100-01-01')).toBe(noPrice('local/llama'));
+    expect(await stderrOf(hashOf('llama'))).toContain('local/llama has no price from ');
+  });
+});
+
 describe('prices add', () => {
   it('names what the row before it had and it has not, and that it has no rate for output', async () => {
     const fees = ['--cache-read', '1.25', '--web-search-fee', '0.01', '--file-search-fee', '0.0025'];

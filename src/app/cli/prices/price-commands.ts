@@ -22,7 +22,7 @@ import { type Amount, parseAmountOr } from '../amount.ts';
 import { parseModelName } from '../call-options.ts';
 import { wordOption } from '../closed-word.ts';
 import { durationToMs } from '../duration.ts';
-import { parseInstant } from '../instant.ts';
+import { formatInstant, parseInstant } from '../instant.ts';
 import { NotFoundError } from '../not-found-error.ts';
 import { rowsMaxOption, withExample } from '../options.ts';
 import { type Listing, readPages } from '../pages.ts';
@@ -312,9 +312,20 @@ function addRetire(prices: Command, context: CommandContext): void {
         const { row } = reply;
         if (row === undefined) throw new TypeError('the service answered without a row');
         session.show(RetirePriceResponseSchema, reply, () => drawRow(row, session.terminal));
+        await warnOfNoPrice(session, row);
       }),
     );
   withExample(command, 'prices retire 3q2-7wAABBcc', 'prices retire 3q2-7wAABBcc --from 2027-01-01');
+}
+
+// The row may have been the last that its model had.
+async function warnOfNoPrice(session: Session, { provider, model, retireTime }: PriceRow): Promise<void> {
+  if (retireTime === undefined) return;
+  const { rows } = await readRows(session, { provider, model, atTime: retireTime }, 1);
+  if (rows.length > 0) return;
+  const since = formatInstant(retireTime);
+  const text = `warning: ${provider}/${model} has no price from ${since} on, until a row counts again: calls of it are refused (budgetctl prices add)`;
+  session.terminal.err(session.terminal.paint('warning', text));
 }
 
 // Lists show the beginning of a hash.

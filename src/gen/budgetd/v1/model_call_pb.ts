@@ -299,7 +299,8 @@ export type RawUsage = Message<"budgetd.v1.RawUsage"> & {
    * Required: whose report it is, and of which interface: openai_chat, openai_compatible, openai_responses, openai_agents_js,
    * azure_openai_chat, azure_openai_responses, anthropic_messages, gemini, vertex_gemini, bedrock_converse, mistral_chat,
    * deepseek_chat, xai_chat, xai_responses, groq_chat, cohere_v2_chat, openrouter_chat, ai_sdk_v5, ai_sdk_v6, ai_sdk_v7,
-   * litellm.
+   * litellm. A report that contradicts it, by what its response says that it is or by a count above 0 that only other kinds have, is
+   * USAGE_INVALID (inconsistent_usage); the description names the kinds that it may be of.
    *
    * @generated from field: string kind = 1;
    */
