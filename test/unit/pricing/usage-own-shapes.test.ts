@@ -47,7 +47,7 @@ describe('Anthropic', () => {
     ['a speed and a tier', message({ service_tier: 'standard', speed: 'fast' }), 'in 10 out 5 standard fast'],
     ['the usual speed', message({ service_tier: 'batch', speed: 'standard' }), 'in 10 out 5 batch'],
     ['a speed that is new', message({ speed: 'ultrafast' }), 'in 10 out 5 ultrafast'],
-    ['a tier that is no word', message({ service_tier: 5 }), 'in 10 out 5 ""'],
+    ['a tier that is no word', message({ service_tier: 5 }), 'in 10 out 5 (unreadable)'],
     [
       'a tier, and another from beside',
       message({ service_tier: 'batch' }),
