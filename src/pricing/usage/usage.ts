@@ -36,7 +36,7 @@ export interface Usage {
   readonly serviceTiers?: readonly string[];
   /**
    * The same as the caller says it: counts where the report names none whose price is known. Beside one that may be dearer than the list
-   * and has no known price, only where it is dearer than the list itself.
+   * and has no known price, only where it is dearer than the list itself; beside another that is not known it is no discount.
    */
   readonly callerTier?: string;
   /** Where inference ran, in the provider's words, as serviceTiers. */
