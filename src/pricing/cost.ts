@@ -57,6 +57,16 @@ export function hourWriteRate({ rates }: HashedPriceRow): bigint | undefined {
   return rates.cacheWrite5m === undefined ? undefined : 2n * rates.input;
 }
 
+/** The rates of writes that a row states and that come on top of its input: a mistake where writing costs that much and no more. */
+export function ratesOnTop({ rates }: Pick<HashedPriceRow, 'rates'>): readonly ('cacheWrite5m' | 'cacheWrite1h')[] {
+  return WRITES.filter((name) => {
+    const rate = rates[name];
+    return rate !== undefined && rate > 0n && rate < rates.input;
+  });
+}
+
+const WRITES = ['cacheWrite5m', 'cacheWrite1h'] as const;
+
 const onTop = (write: bigint, input: bigint): bigint => (write < input ? input + write : write);
 
 /** numerator / denominator micro-dollars in micro-units of a unit. */

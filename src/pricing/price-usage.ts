@@ -31,8 +31,8 @@ export type UsageCostResult =
  * Prices usage. `served` is the model that answered, by its own name or an alias of the book; it may be left out where the
  * reservation had one model only. `atMs` chooses the time of day and should be the end of the call, as near as it is known.
  * The service tier is the one that the report names, where it has a known price at the provider; else the one that the caller says; else
- * the one that was asked for, but never taken as a discount. A word of unknown price that may stand for a dearer tier is
- * `unknown_price`: of a report unless the caller says one above the list, of the caller always. So is a place of unknown price. A row
+ * the one that was asked for, but never taken as a discount. What other events of a stream say may make it dearer, and no cheaper.
+ * A word of unknown price that may stand for a dearer tier is `unknown_price`: of a report unless the caller says one above the list, of the caller always. So is a place of unknown price. A row
  * that is free or a seat costs nothing, whatever was said. Searches that were reserved for, that the row has a fee for, and whose number
  * the usage can't tell are `usage_incomplete`.
  */
@@ -145,36 +145,55 @@ function unitOf(book: PriceBook, { unitRowHash }: PricePins): { readonly row: Ha
 
 /** What multiplies the rates of usage that was served so, or why nobody knows. */
 function multiplierFor(set: PriceSet, pins: PricePins, usage: Usage, inputTokens: bigint): bigint | Unpriced {
-  const { serviceTiers, callerTier, inferenceGeos } = usage;
-  const geo = dearestGeo(set, inferenceGeos ?? [pins.inferenceGeo], inputTokens);
+  const { callerTier, otherEvents } = usage;
+  const others = otherEvents?.inferenceGeos ?? [];
+  const geo = dearestGeo(set, usage.inferenceGeos ?? [pins.inferenceGeo, ...others], inputTokens);
   if (geo.problem !== undefined) return geo;
   const priceOf = (tier: string | undefined) => multiplierOf(set, tier, geo.name, inputTokens);
-  const listed = geo.price;
-  let told: bigint | undefined;
-  let isDearer = false;
-  let isVague = false;
-  for (const tier of serviceTiers ?? []) {
-    const price = priceOf(tier);
-    if (price !== undefined) told = larger(price, told ?? price);
-    else if (mayBeDearer(set.provider, tier)) isDearer = true;
-    else isVague = true;
+  const told = tellingOf(set, usage.serviceTiers ?? [], priceOf);
+  const hinted = tellingOf(set, otherEvents?.serviceTiers ?? [], priceOf);
+  const said = callerTier === undefined ? undefined : priceOf(callerTier);
+  // What must be charged at least, whatever else is said.
+  const isVague = told.isVague || hinted.isVague;
+  const least = [told.price, hinted.price, isVague ? geo.price : undefined].reduce(dearer, undefined);
+  if (told.isDearer || hinted.isDearer) {
+    // That it was none of the dearer ones, a client that always says the same would say too.
+    return said !== undefined && said > geo.price ? larger(said, least ?? said) : unknownTier(set);
   }
   // Certain is only what has a price here. Where a report has no word that does, the caller may say which tier it was.
-  // Beside another word a discount is none.
-  if (told !== undefined && !isDearer) return isVague ? larger(told, listed) : told;
-  const said = callerTier === undefined ? undefined : priceOf(callerTier);
-  if (isDearer) {
-    // That it was none of the dearer ones, a client that always says the same would say too.
-    return said !== undefined && said > listed ? larger(said, told ?? said) : unknownTier(set);
-  }
-  if (said !== undefined) return said;
+  if (told.price !== undefined) return least ?? told.price;
+  if (said !== undefined) return larger(said, least ?? said);
   if (callerTier !== undefined && mayBeDearer(set.provider, callerTier)) {
     return unpriced('service_tier', `${mayCostMore(set)}: settle with the cost as an amount`);
   }
-  return (
-    multiplierBound(set, pins.serviceTier, geo.name, inputTokens) ??
-    unpriced('service_tier', `must say how it was served: the tier that was asked for ${hasNoPrice(set)}`)
-  );
+  const bound = multiplierBound(set, pins.serviceTier, geo.name, inputTokens);
+  if (bound !== undefined) return larger(bound, least ?? bound);
+  return unpriced('service_tier', `must say how it was served: the tier that was asked for ${hasNoPrice(set)}`);
+}
+
+/** What words for tiers tell of a price. */
+interface Telling {
+  /** Of those whose price is known the dearest; undefined where there are none. */
+  readonly price: bigint | undefined;
+  /** One of the others may cost more than the list. */
+  readonly isDearer: boolean;
+  /** One of the others does not: beside it a discount is none, whoever says it. */
+  readonly isVague: boolean;
+}
+
+function tellingOf(set: PriceSet, tiers: readonly string[], priceOf: (tier: string) => bigint | undefined): Telling {
+  const prices = tiers.map(priceOf);
+  const unknown = tiers.filter((_, at) => prices[at] === undefined);
+  return {
+    price: prices.reduce(dearer, undefined),
+    isDearer: unknown.some((tier) => mayBeDearer(set.provider, tier)),
+    isVague: unknown.some((tier) => !mayBeDearer(set.provider, tier)),
+  };
+}
+
+/** The dearer of two prices; of one that is not known the other. */
+function dearer(a: bigint | undefined, b: bigint | undefined): bigint | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : larger(a, b);
 }
 
 /** A place, and what it multiplies the list by. */
@@ -184,11 +203,11 @@ interface Geo {
   readonly problem?: never;
 }
 
-const ANYWHERE: Geo = { name: undefined, price: MULTIPLIER_WHOLE };
+const NO_GEO: Geo = { name: undefined, price: MULTIPLIER_WHOLE };
 
 /** The place that costs most, of those where a call ran; all of them must have a price. */
 function dearestGeo(set: PriceSet, geos: readonly (string | undefined)[], inputTokens: bigint): Geo | Unpriced {
-  let dearest = ANYWHERE;
+  let dearest = NO_GEO;
   for (const geo of geos) {
     const price = multiplierOf(set, undefined, geo, inputTokens);
     if (price === undefined) {

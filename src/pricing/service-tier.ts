@@ -3,6 +3,7 @@
 // response alone that says it, and it can't be a dearer one, it changes nothing.
 
 import { larger } from './exact.ts';
+import { UNREADABLE_WORD } from './usage/usage.ts';
 
 /** How dear and how fast, the cheapest first: a budget's `max_tier` names the last that it allows. */
 export const TIER_CLASSES = ['flex', 'standard', 'priority'] as const;
@@ -33,8 +34,6 @@ const HALF: ServiceTier = { tierClass: 'flex', percent: 50n };
 // by model; twice bounds them all. Sources: openai-node `service_tier`; offpeak-ai/offpeak v0.2.1.
 const OPENAI = {
   auto: { tierClass: 'priority', percent: 200n },
-  default: STANDARD,
-  standard: STANDARD,
   scale: STANDARD,
   flex: HALF,
   batch: HALF,
@@ -55,7 +54,6 @@ const FAST: ReadonlyMap<string, TierPrice> = new Map<string, TierPrice>([
 // `service_tier`, `speed`.
 const ANTHROPIC = {
   auto: STANDARD,
-  standard: STANDARD,
   standard_only: STANDARD,
   priority: STANDARD,
   batch: HALF,
@@ -66,7 +64,6 @@ const ANTHROPIC = {
 // percent above the rates, by model; twice bounds them all.
 // Sources: ai.google.dev/gemini-api/docs/pricing and /priority-inference; js-genai `TrafficType`.
 const GOOGLE = {
-  standard: STANDARD,
   on_demand: STANDARD,
   provisioned_throughput: STANDARD,
   flex: HALF,
@@ -80,13 +77,12 @@ const GOOGLE = {
 // Source: console.groq.com/docs, service tiers, flex processing, performance tier.
 const GROQ = {
   auto: STANDARD,
-  default: STANDARD,
-  standard: STANDARD,
   on_demand: STANDARD,
   performance: STANDARD,
   flex: { tierClass: 'flex', percent: 100n },
 } as const satisfies Readonly<Record<string, ServiceTier>>;
 
+/** What everybody has, whatever else. */
 const PLAIN = { default: STANDARD, standard: STANDARD } as const satisfies Readonly<Record<string, ServiceTier>>;
 
 const TIERS: ReadonlyMap<string, ReadonlyMap<string, ServiceTier>> = new Map([
@@ -143,7 +139,7 @@ const GEO_PERCENTS: ReadonlyMap<string, { readonly percent: bigint; readonly pro
   ['us', { percent: 110n, provider: 'anthropic' }],
 ]);
 
-const ANYWHERE: { readonly percent: bigint; readonly provider?: string } = { percent: 100n };
+const GEO_UNSAID: { readonly percent: bigint; readonly provider?: string } = { percent: 100n };
 
 /** The multiplier of the listed rates themselves: multipliers are parts of it. */
 export const MULTIPLIER_WHOLE = 10_000n;
@@ -152,7 +148,9 @@ export const MULTIPLIER_WHOLE = 10_000n;
 const plain = (word: string): string => word.trim().toLowerCase();
 
 function tierOf(provider: string, serviceTier: string | undefined): ServiceTier | undefined {
-  return serviceTier === undefined ? STANDARD : (TIERS.get(provider) ?? PLAIN_TIERS).get(plain(serviceTier));
+  if (serviceTier === undefined) return STANDARD;
+  const word = plain(serviceTier);
+  return TIERS.get(provider)?.get(word) ?? PLAIN_TIERS.get(word);
 }
 
 /** The class of a provider's tier; undefined where it is not known. Absent is standard. */
@@ -162,6 +160,7 @@ export function tierClassOf(provider: string, serviceTier: string | undefined): 
 
 /** Whether a tier that has no known price at a provider may cost more than the listed one there. */
 export function mayBeDearer(provider: string, serviceTier: string): boolean {
+  if (serviceTier === UNREADABLE_WORD) return true;
   const word = plain(serviceTier);
   if (NEVER_DEARER.has(word)) return false;
   return SELLS_DEARER.has(provider) || DEARER_PARTS.some((part) => word.includes(part));
@@ -175,7 +174,7 @@ export function dearerTiersOf({
   readonly provider: string;
   readonly model: string;
 }): readonly string[] {
-  const words = [...(TIERS.get(provider) ?? PLAIN_TIERS).keys()];
+  const words = [...(TIERS.get(provider)?.keys() ?? [])];
   const listed = multiplierOf({ provider, model }, undefined, undefined, 0n) ?? MULTIPLIER_WHOLE;
   return words.filter((word) => (multiplierOf({ provider, model }, word, undefined, 0n) ?? 0n) > listed);
 }
@@ -196,7 +195,7 @@ export function multiplierOf(
   const tier = tierOf(provider, serviceTier);
   const price = tier?.byModel === undefined ? tier : tier.byModel.get(model);
   if (price === undefined) return undefined;
-  const geo = inferenceGeo === undefined ? ANYWHERE : GEO_PERCENTS.get(plain(inferenceGeo));
+  const geo = inferenceGeo === undefined ? GEO_UNSAID : GEO_PERCENTS.get(plain(inferenceGeo));
   if (geo === undefined || (geo.provider !== undefined && geo.provider !== provider)) return undefined;
   const long = inputTokens > LONG_PROMPT_TOKENS ? price.longPercent : undefined;
   return (long ?? price.percent) * geo.percent;

@@ -2,10 +2,11 @@
 // words for how it was served; and as counts that the caller has taken apart, with the word said beside them.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { larger } from '../../src/pricing/exact.ts';
 import { priceUsage } from '../../src/pricing/price-usage.ts';
 import { countedReport, rawReport, type UsageReportResult } from '../../src/pricing/usage/usage-report.ts';
 import { priceBook, priceRow, START_MS } from '../support/price-rows.ts';
-import { reportsBeside, reportsInside } from '../support/reports-of-kinds.ts';
+import { reportsBeside, reportsElsewhere, reportsInside } from '../support/reports-of-kinds.ts';
 
 const ROWS = ['openai', 'anthropic', 'google', 'x-ai', 'aws', 'openrouter', 'groq', 'deepseek', 'our-own'].flatMap(
   (provider) =>
@@ -80,6 +81,39 @@ it('of a tier beside the usage, by any of its names', () => {
     }),
     { numRuns: 1_000 },
   );
+});
+
+it('of words in another event of a stream, which make it dearer or refuse it, and never make it cheaper', () => {
+  let dearer = 0;
+  let refused = 0;
+  fc.assert(
+    fc.property(row, tokens, tokens, tier, speed, said, said, (of, input, output, service_tier, served, ...rest) => {
+      const [caller, asked] = rest;
+      const words = { said: caller, asked };
+      const outcome = (more: object) =>
+        outcomeOfRaw(of, words, 'anthropic_messages', usageOf({ input, output, words: more }));
+      const unsaid = outcome({});
+      for (const name of ['service_tier', 'speed'] as const) {
+        const told = { [name]: name === 'speed' ? served : service_tier };
+        const inside = outcome(told);
+        for (const { kind, place, raw } of reportsElsewhere({ input, output, words: told })) {
+          if (name === 'speed' && place.startsWith('beside')) continue;
+          const elsewhere = outcomeOfRaw(of, words, kind, raw);
+          const at = [kind, place];
+          if (typeof unsaid === 'string' || typeof inside === 'string') {
+            expect([...at, typeof elsewhere]).toEqual([...at, 'string']);
+            refused += 1;
+          } else {
+            expect([...at, elsewhere]).toEqual([...at, larger(unsaid, inside)]);
+            if (inside > unsaid) dearer += 1;
+          }
+        }
+      }
+    }),
+    { numRuns: 500 },
+  );
+  expect(dearer).toBeGreaterThan(100);
+  expect(refused).toBeGreaterThan(100);
 });
 
 const usageOf = ({ input, output, words }: { input: number; output: number; words: object }) => ({

@@ -74,13 +74,6 @@ export function reportsInside({ input, output, words }: ReportedCall): readonly 
           }
         : { kind, place: 'in a stream', raw: { events: [{ type: 'start' }, holding(kind, usage)] } },
     ];
-    if (kind !== 'anthropic_messages') {
-      places.push({
-        kind,
-        place: 'in an event before',
-        raw: { events: [holding(kind, usage), holding(kind, counts)] },
-      });
-    }
     if (!kind.startsWith('ai_sdk')) return places;
     const raw = { ...snake(input, output), ...words };
     const providerMetadata = { anthropic: { usage: raw } };
@@ -93,7 +86,7 @@ export function reportsInside({ input, output, words }: ReportedCall): readonly 
   });
 }
 
-/** The same with the words beside the usage: in its response, in the event that has it, and in another event. */
+/** The same with the words beside the usage: in its response, and in the event that has it. */
 export function reportsBeside({ input, output, words }: ReportedCall): readonly PlacedReport[] {
   return USAGE_KINDS.filter((kind) => kind !== 'anthropic_messages').flatMap((kind): readonly PlacedReport[] => {
     const usage = COUNTS[kind](input, output);
@@ -101,10 +94,27 @@ export function reportsBeside({ input, output, words }: ReportedCall): readonly 
     const places: PlacedReport[] = [
       { kind, place: 'in a response', raw: whole },
       { kind, place: 'in the event', raw: { events: [{ type: 'start' }, whole] } },
-      { kind, place: 'in an event before', raw: { events: [holding(kind, {}, words), holding(kind, usage)] } },
     ];
     if (!kind.startsWith('ai_sdk')) return places;
     const providerMetadata = { openai: words };
     return [...places, { kind, place: 'in the metadata', raw: { usage, providerMetadata } }];
+  });
+}
+
+/** The same with the words in another event of a stream than the report that counts: inside its usage or beside it, before or after. */
+export function reportsElsewhere({ input, output, words }: ReportedCall): readonly PlacedReport[] {
+  return USAGE_KINDS.flatMap((kind): readonly PlacedReport[] => {
+    const counts = COUNTS[kind](input, output);
+    const type = kind === 'anthropic_messages' ? { type: 'message_delta' } : {};
+    const counting = { ...type, ...holding(kind, counts) };
+    const beside = kind === 'openai_responses' ? { response: words } : words;
+    const places: PlacedReport[] = [
+      { kind, place: 'beside, before', raw: { events: [beside, counting] } },
+      { kind, place: 'beside, after', raw: { events: [counting, beside] } },
+    ];
+    // What is put together of a stream of Messages has the words of all its events.
+    if (kind === 'anthropic_messages') return places;
+    const inside = holding(kind, { ...counts, ...words });
+    return [...places, { kind, place: 'inside, before', raw: { events: [inside, counting] } }];
   });
 }

@@ -15,6 +15,7 @@ import {
   unitRowAddition,
 } from '../../lane/price-additions.ts';
 import type { PriceChange, PriceSnapshot } from '../../lane/prices.ts';
+import { ratesOnTop } from '../../pricing/cost.ts';
 import type { PriceAlias } from '../../pricing/price-book.ts';
 import type { HashedPriceRow } from '../../pricing/price-row.ts';
 import type { SetFlaw } from '../../pricing/price-set.ts';
@@ -61,13 +62,14 @@ export function createPriceAdditions({ prices, nowMs }: Pick<Coordinator, 'price
   };
   return {
     addPrice: async ({ row: stated }, { actor }) => {
-      const row = await add(actor, ['row', stated], checkPriceRow, (now, checked) => {
+      const added = await add(actor, ['row', stated], checkPriceRow, (now, checked) => {
         const { added, answer } = rowAddition(now, checked, stated?.effectiveFromTime === undefined);
         const unfit = added.rows === undefined ? undefined : rowProblem(now, answer);
         if (unfit !== undefined) return invalidFields([unfit]);
-        return { added, answer: priceRowMessage(answer, now.ends.get(answer.hash)) };
+        const row = priceRowMessage(answer, now.ends.get(answer.hash));
+        return { added, answer: { row, warnings: warningsOf(answer) } };
       });
-      return isRefusal(row) ? row : { $typeName: 'budgetd.v1.AddPriceResponse', row };
+      return isRefusal(added) ? added : { $typeName: 'budgetd.v1.AddPriceResponse', ...added };
     },
     addPriceAlias: async ({ alias: stated }, { actor }) => {
       const alias = await add(actor, ['alias', stated], checkPriceAlias, (now, checked) => {
@@ -101,6 +103,16 @@ export function createPriceAdditions({ prices, nowMs }: Pick<Coordinator, 'price
     },
   };
 }
+
+function warningsOf(row: HashedPriceRow): string[] {
+  if (row.mark !== 'priced') return [];
+  return ratesOnTop(row).map(
+    (name) =>
+      `${WRITES[name]} is below input, so it counts as what storing costs: a token that is written costs input and this on top. Where that is not meant, state what a written token costs in all, at least the rate of input`,
+  );
+}
+
+const WRITES = { cacheWrite5m: 'cache_write_5m', cacheWrite1h: 'cache_write_1h' } as const;
 
 // What a check makes may be of any type, so that isRefusal would not narrow it.
 function isRefused(value: unknown): value is ApiRefusal {

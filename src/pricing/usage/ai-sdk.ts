@@ -51,6 +51,33 @@ const V5_COUNTS: readonly string[] = [
   ),
 ];
 
+/**
+ * Whether totals hold the cache and the reasoning, as far as a name tells or what the provider added: of those that are known to count
+ * so, and of whoever speaks one of OpenAI's interfaces ("ours.chat"). A gateway's own name tells nothing.
+ */
+function isInside(provider: string, metadata: Report | undefined): boolean {
+  const names = [provider, ...Object.keys(metadata?.fields ?? {})];
+  return OPENAI_INTERFACE.test(provider) || names.some((name) => INSIDE.some((known) => name.includes(known)));
+}
+
+const OPENAI_INTERFACE = /.\.(chat|completion|responses)$/;
+
+const INSIDE = [
+  'openai',
+  'azure',
+  'openrouter',
+  'xai',
+  'groq',
+  'mistral',
+  'deepseek',
+  'cohere',
+  'fireworks',
+  'togetherai',
+  'perplexity',
+  'cerebras',
+  'deepinfra',
+] as const;
+
 /** Version 5. `providerMetadata` is read where it stands beside the counts, or beside the usage. */
 export const aiSdkV5: UsageAdapter = {
   paths: [['usage']],
@@ -62,8 +89,9 @@ export const aiSdkV5: UsageAdapter = {
     const reasoning = countOrZero(report, 'reasoningTokens');
     const metadata = child(report, 'providerMetadata') ?? child(around, 'providerMetadata');
     const family = familyBy(provider, metadata);
-    if (provider === undefined && family === 'other' && (cacheRead > 0n || reasoning > 0n)) {
-      fault(report.faults, 'usage_incomplete', 'provider', 'must be named: it decides what the counts mean');
+    if (family === 'other' && (cacheRead > 0n || reasoning > 0n) && !isInside(provider ?? '', metadata)) {
+      const text = 'must name whose model it was, not a gateway: it decides what the counts mean';
+      fault(report.faults, 'usage_incomplete', 'provider', text);
     }
     if (family === 'anthropic' || family === 'bedrock') {
       const writes = writesOf(report, metadata, family, cacheTtl);
@@ -93,10 +121,11 @@ export const aiSdkV6: UsageAdapter = {
     const raw = child(report, 'raw');
     const family = familyOf(context.provider ?? '');
     const usage = raw === undefined ? undefined : rawUsage(raw, family, context);
-    if (usage === undefined && family === 'google') {
-      fault(report.faults, 'usage_incomplete', 'raw', 'must be there: the totals leave out tool prompts');
+    if (usage !== undefined && isWhole(report, usage)) return usage;
+    if (family === 'google') {
+      const text = 'must be there, of all that the totals count: they leave out tool prompts';
+      fault(report.faults, 'usage_incomplete', 'raw', text);
     }
-    if (usage !== undefined && (family !== 'other' || isWhole(report, usage))) return usage;
     checkVersion(report, around, context);
     return totalsUsage(report, context);
   },
@@ -134,19 +163,21 @@ function isWhole(report: Report, usage: Usage): boolean {
   return inputTokensOf(usage) >= input && outputTokensOf(usage) >= output;
 }
 
-/** Whether a report is of Anthropic's Messages: OpenAI's Responses name the two counts alike and have none of these. */
+/**
+ * Whether a report is of Anthropic's Messages, by its counts: OpenAI's Responses name the two alike, have none of the others, and take
+ * the input apart in details. A word, such as a speed, may be in either.
+ */
 function isMessages(raw: Report): boolean {
-  return field(raw, 'output_tokens') !== undefined && OF_MESSAGES.some((name) => field(raw, name) !== undefined);
+  if (field(raw, 'output_tokens') === undefined || field(raw, 'input_tokens_details') !== undefined) return false;
+  return OF_MESSAGES.some((name) => field(raw, name) !== undefined);
 }
 
 const OF_MESSAGES = [
   'cache_creation',
   'cache_creation_input_tokens',
   'cache_read_input_tokens',
-  'inference_geo',
   'iterations',
   'server_tool_use',
-  'speed',
 ] as const;
 
 function totalsUsage(report: Report, { cacheTtl }: UsageContext): Usage {

@@ -15,7 +15,7 @@ import { groqChat, openAiChat, openAiCompatible } from './openai-chat.ts';
 import { openAiResponses, xaiResponses } from './openai-responses.ts';
 import { openRouterChat } from './openrouter-chat.ts';
 import { type Faults, fault, field, isFields, type Report, reportOf } from './report.ts';
-import { NOTHING_SAID, type ServedAs, servedAs } from './served-as.ts';
+import { joined, NO_WORDS, NOTHING_SAID, type ServedAs, servedAs, wordsOf } from './served-as.ts';
 import { sumProblem, type UsageContext, type UsageProblem, type UsageResult } from './usage.ts';
 import { xaiChat } from './xai-chat.ts';
 
@@ -61,6 +61,24 @@ export function usageKindOf(name: string): UsageKind | undefined {
  * `{"events": [...]}` with the events of a stream, of which the last cumulative one counts. Never throws; nothing is clamped.
  */
 export function normaliseUsage(kind: UsageKind, raw: unknown, context: UsageContext = {}): UsageResult {
+  const { found, problem } = findUsage(kind, raw);
+  return problem === undefined ? countUsage(found, context) : { problem };
+}
+
+/** A report that has been found, with what it says of how the call was served: only its counts are left to be read. */
+export interface FoundUsage extends Found {
+  readonly adapter: UsageAdapter;
+  readonly faults: Faults;
+  readonly served: ServedAs;
+}
+
+/** A report that has been found, or why none was. */
+export type FoundUsageResult =
+  | { readonly found: FoundUsage; readonly problem?: never }
+  | { readonly found?: never; readonly problem: UsageProblem };
+
+/** The first half of normaliseUsage: it looks at all that was reported, once. */
+export function findUsage(kind: UsageKind, raw: unknown): FoundUsageResult {
   const adapter: UsageAdapter = ADAPTERS[kind];
   const faults: Faults = { first: undefined };
   checkKind(kind, raw, faults);
@@ -68,11 +86,18 @@ export function normaliseUsage(kind: UsageKind, raw: unknown, context: UsageCont
   const found = reportIn(adapter, raw, faults);
   if (found === undefined) return { problem: faults.first ?? MISSING };
   CHECK.counts(kind, found.report);
-  const counted = adapter.normalise(found.report, context, found.holders.at(-1));
+  return { found: { ...found, adapter, faults, served: servedIn(adapter, found, raw) } };
+}
+
+/** The second half: the counts of the report that counts, as a call of this context has them. */
+export function countUsage(
+  { adapter, report, holders, faults, served }: FoundUsage,
+  context: UsageContext,
+): UsageResult {
+  const counted = adapter.normalise(report, context, holders.at(-1));
   if (faults.first !== undefined) return { problem: faults.first };
   const problem = sumProblem(counted);
   if (problem !== undefined) return { problem };
-  const served = servedIn(adapter, found, raw);
   const { serviceTier: callerTier } = context;
   if (served === NOTHING_SAID && callerTier === undefined) return { usage: counted };
   return { usage: { ...counted, ...served, ...(callerTier !== undefined && { callerTier }) } };
@@ -91,8 +116,8 @@ function checkKind(kind: UsageKind, raw: unknown, faults: Faults): void {
     // What else is wrong with an event that does not count is no fault of the report.
     const unheeded: Faults = { first: undefined };
     for (const path of paths) {
-      const found = reportAt(path, event, unheeded);
-      if (found !== undefined) CHECK.counts(kind, { ...found.report, faults });
+      const { report } = trailAlong(path, event, unheeded);
+      if (report !== undefined) CHECK.counts(kind, { ...report, faults });
     }
   }
 }
@@ -105,37 +130,26 @@ interface Found {
   readonly holders: readonly Report[];
 }
 
-/**
- * How the call was served: as the report that counts says, or what holds it. What neither says is, in a stream, as the last event has it
- * that does, since not each of them repeats it.
- */
+/** How the call was served: as the report that counts says, or what holds it; in a stream also what the other events say. */
 function servedIn({ paths }: UsageAdapter, { report, holders }: Found, raw: unknown): ServedAs {
-  let served = servedAs(report, holders);
+  const own = wordsOf([report], holders);
   const events = isFields(raw) && Object.hasOwn(raw, 'events') ? raw['events'] : undefined;
-  if (!Array.isArray(events)) return served;
+  if (!Array.isArray(events)) return servedAs(own, undefined);
   // What is wrong with the other events is no fault of the report.
   const unheeded: Faults = { first: undefined };
-  for (let index = events.length - 1; index >= 0; index -= 1) {
-    const event: unknown = events[index];
+  let others = NO_WORDS;
+  for (const event of events) {
     if (!isFields(event)) continue;
-    for (const path of paths) {
-      const other = servedAs(reportAt(path, event, unheeded)?.report ?? report, holdersAlong(path, event, unheeded));
-      if (other !== NOTHING_SAID) served = { ...other, ...served };
-    }
+    const trails = paths.map((path) => trailAlong(path, event, unheeded));
+    const reports = trails.flatMap((trail) => trail.report ?? []);
+    others = joined(others, wordsOf(reports, distinct(trails.flatMap((trail) => trail.holders))));
   }
-  return served;
+  return servedAs(own, others);
 }
 
-/** The objects on the way along a path, the first included; the last one that is there may lack the next. */
-function holdersAlong(path: readonly string[], fields: Report['fields'], faults: Faults): readonly Report[] {
-  const holders: Report[] = [];
-  let value: unknown = fields;
-  for (const name of path) {
-    if (!isFields(value)) break;
-    holders.push({ fields: value, path: '', faults });
-    value = Object.hasOwn(value, name) ? value[name] : undefined;
-  }
-  return holders;
+/** Paths of one event begin alike: what is on several of them is looked at once. */
+function distinct(reports: readonly Report[]): readonly Report[] {
+  return reports.filter(({ fields }, at) => reports.findIndex((other) => other.fields === fields) === at);
 }
 
 /** The report that counts. */
@@ -167,20 +181,27 @@ function reportIn(adapter: UsageAdapter, raw: unknown, faults: Faults): Found | 
 /** The object on the first of the paths that leads to one. */
 function reportOn(paths: UsageAdapter['paths'], fields: Report['fields'], faults: Faults): Found | undefined {
   for (const path of paths) {
-    const found = reportAt(path, fields, faults);
-    if (found !== undefined) return found;
+    const { report, holders } = trailAlong(path, fields, faults);
+    if (report !== undefined) return { report, holders };
   }
   return undefined;
 }
 
-/** The object at a path of own fields; undefined where it is not there. */
-function reportAt(path: readonly string[], fields: Report['fields'], faults: Faults): Found | undefined {
-  const holders = holdersAlong(path, fields, faults);
-  const last = path.at(-1);
-  const holder = holders.at(-1)?.fields;
-  if (last === undefined || holder === undefined || holders.length < path.length || !Object.hasOwn(holder, last)) {
-    return undefined;
+/** What stands along a path. */
+interface Trail {
+  /** The objects on the way, the first included; the last one that is there may lack the next. */
+  readonly holders: readonly Report[];
+  /** The object at its end; undefined where it is not there. */
+  readonly report: Report | undefined;
+}
+
+function trailAlong(path: readonly string[], fields: Report['fields'], faults: Faults): Trail {
+  const holders: Report[] = [];
+  let value: unknown = fields;
+  for (const name of path) {
+    if (!isFields(value)) return { holders, report: undefined };
+    holders.push({ fields: value, path: '', faults });
+    value = Object.hasOwn(value, name) ? value[name] : undefined;
   }
-  const report = reportOf(holder[last], '', faults);
-  return report && { report, holders };
+  return { holders, report: reportOf(value, '', faults) };
 }

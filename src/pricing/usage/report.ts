@@ -17,7 +17,12 @@ export interface Report {
 }
 
 /** Longest word of a report, such as a service tier. */
-export const WORD_LENGTH_MAX = 64;
+const WORD_LENGTH_MAX = 64;
+
+/** Whether a value is a word. */
+export function isWord(value: unknown): value is string {
+  return typeof value === 'string' && isText(value, WORD_LENGTH_MAX);
+}
 
 /** The value as an object to read; undefined where there is none, which is a fault unless it is null or absent. */
 export function reportOf(value: unknown, path: string, faults: Faults): Report | undefined {
@@ -95,7 +100,7 @@ export function need(report: Report, names: readonly string[]): readonly bigint[
 export function word(report: Report | undefined, name: string): string | undefined {
   const value = field(report, name);
   if (value === undefined || report === undefined) return undefined;
-  if (typeof value === 'string' && isText(value, WORD_LENGTH_MAX)) return value;
+  if (isWord(value)) return value;
   fault(
     report.faults,
     'usage_incomplete',

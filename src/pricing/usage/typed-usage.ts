@@ -6,7 +6,7 @@ import { sumProblem, type Usage, type UsageResult } from './usage.ts';
 /** The buckets that hold counts. */
 type CountName = Exclude<
   keyof Usage,
-  'serviceTiers' | 'callerTier' | 'inferenceGeos' | 'reportedCost' | 'untoldSearches'
+  'serviceTiers' | 'callerTier' | 'inferenceGeos' | 'otherEvents' | 'reportedCost' | 'untoldSearches'
 >;
 
 /** Counts by bucket, whole numbers from 0 to 2^53 - 1; absent is 0. Every token in one bucket only. */

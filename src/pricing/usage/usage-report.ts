@@ -1,8 +1,8 @@
 // What a caller reports of a call that was made, taken apart: what a settlement carries to its decision. The one thing that a report
 // may leave to the reservation is the life of the caches that were written; both readings are made at once, so that what waits
-// to be decided is small whatever was reported, and no report is read twice.
+// to be decided is small whatever was reported, and no report is looked through twice.
 import type { ModelName } from '../model-call.ts';
-import { normaliseUsage, type UsageKind } from './normalise-usage.ts';
+import { countUsage, findUsage, type UsageKind } from './normalise-usage.ts';
 import { typedUsage, type UsageCounts } from './typed-usage.ts';
 import type { Usage, UsageContext, UsageProblem, UsageResult } from './usage.ts';
 
@@ -28,7 +28,9 @@ export function rawReport(
   served: ModelName | undefined,
   context: Omit<UsageContext, 'cacheTtl'>,
 ): UsageReportResult {
-  const read = (cacheTtl: string): UsageResult => normaliseUsage(kind, raw, { ...context, cacheTtl });
+  const { found, problem: unfound } = findUsage(kind, raw);
+  if (unfound !== undefined) return { problem: unfound };
+  const read = (cacheTtl: string): UsageResult => countUsage(found, { ...context, cacheTtl });
   const { usage, problem } = read('5m');
   if (problem !== undefined) return { problem };
   // Where nothing can have been written for five minutes, nothing is left to the call.

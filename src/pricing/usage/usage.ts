@@ -36,17 +36,22 @@ export interface Usage {
   readonly serviceTiers?: readonly string[];
   /**
    * The same as the caller says it: counts where the report names none whose price is known. Beside one that may be dearer than the list
-   * and has no known price, only where it is dearer than the list itself.
+   * and has no known price, only where it is dearer than the list itself; beside another that is not known it is no discount.
    */
   readonly callerTier?: string;
   /** Where inference ran, in the provider's words, as serviceTiers. */
   readonly inferenceGeos?: readonly string[];
+  /**
+   * What other events of a stream say of it where the one that counts says nothing: mostly what was asked for. It may make the call
+   * dearer, or refuse the report, and never makes it cheaper.
+   */
+  readonly otherEvents?: Pick<Usage, 'serviceTiers' | 'inferenceGeos'>;
   /** What the provider says that the call cost, where it is to be preferred to a computed cost. */
   readonly reportedCost?: ReportedCost;
 }
 
-/** The tier or place of a report that says one in another form than a word: it is none that has a price. */
-export const UNREADABLE_WORD = '';
+/** The tier or place of a report that says one in another form than a word, or too many: none that has a price, maybe a dearer one. */
+export const UNREADABLE_WORD = '(unreadable)';
 
 /** Counts of searches. */
 export type SearchCount = 'webSearches' | 'fileSearches';

@@ -84,6 +84,19 @@ describe('prices add', () => {
     expect(await stderrOf('prices', 'add', 'openai/gpt-4o', '--free', '--source', 's')).toBe('');
   });
 
+  it('says which rates of cache writes come on top of input, also of what was there already', async () => {
+    const added = async (input: string, ...writes: readonly string[]) =>
+      (await run(...GPT.slice(0, 3), '--input', input, '--output', '9', ...writes, '--source', 's')).stderr;
+    const onTop = (name: string) => `warning: ${name} is below input, so it counts as what storing costs: `;
+    for (const _ of ['the first time', 'again']) {
+      const told = await added('2', '--cache-write-5m', '1.99', '--cache-write-1h', '0.375');
+      expect(told).toContain(onTop('cache_write_5m'));
+      expect(told).toContain(onTop('cache_write_1h'));
+    }
+    expect(await added('2', '--cache-write-5m', '2', '--cache-write-1h', '0')).toBe('');
+    expect(await added('2', '--cache-write-5m', '2.5', '--cache-write-1h', '1.99')).toContain(onTop('cache_write_1h'));
+  });
+
   it('adds what is typed, once, and shows it', async () => {
     const more = ['--cache-read', '1.25', '--cache-write-5m', '3', '--cache-write-1h', '5', '--audio-input', '40'];
     const audio = [

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { HashedPriceRow, PriceRow } from '../../../src/pricing/price-row.ts';
 import { priceUsage } from '../../../src/pricing/price-usage.ts';
-import { dearerTiersOf } from '../../../src/pricing/service-tier.ts';
+import { dearerTiersOf, multiplierBound, tierClassOf } from '../../../src/pricing/service-tier.ts';
 import type { UsageKind } from '../../../src/pricing/usage/normalise-usage.ts';
 import { rawReport } from '../../../src/pricing/usage/usage-report.ts';
 import { priceBook, priceRow, START_MS } from '../../support/price-rows.ts';
@@ -74,6 +74,8 @@ const CASES: readonly [provider: string, word: unknown, expected: bigint | strin
   ['azure', 'priority', TWICE],
   ['azure', 'new', REFUSED],
   ['google', 'default', LISTED],
+  ['anthropic', 'default', LISTED],
+  ['anthropic', 'standard', LISTED],
   ['google', 'priority', 500_000n],
   ['anthropic', 'priority', LISTED],
   ['anthropic', 'new', HELPLESS],
@@ -99,9 +101,13 @@ const CASES: readonly [provider: string, word: unknown, expected: bigint | strin
   ['groq', 'On_Demand', LISTED],
   // In a form that no interface has.
   ['groq', { type: 'on_demand' }, LISTED],
-  ['groq', {}, LISTED],
-  ['groq', 7, LISTED],
-  ['groq', 'x'.repeat(65), LISTED],
+  ['groq', '', LISTED],
+  // What can't be read may be a dearer one anywhere.
+  ['groq', {}, HELPLESS],
+  ['groq', 7, HELPLESS],
+  ['groq', 'x'.repeat(65), HELPLESS],
+  ['fireworks', ['priority'], HELPLESS],
+  ['fireworks', { name: 'priority' }, HELPLESS],
   ['openai', { type: 'priority' }, TWICE],
   ['openai', { type: ['priority'] }, REFUSED],
   ['openai', ['priority'], REFUSED],
@@ -117,6 +123,14 @@ describe.each(KINDS)('%s', (kind) => {
   it.each<[provider: string, word: string, caller: string, expected: bigint | string]>([
     ['openai', 'priority', 'flex', TWICE],
     ['openai', 'default', 'priority', LISTED],
+    ['openai', 'default', 'flex', LISTED],
+    ['openai', 'on_demand', 'flex', LISTED],
+    ['openai', 'on_demand', 'priority', TWICE],
+    ['google', 'default', 'flex', LISTED],
+    ['google', 'default', 'batch', LISTED],
+    ['anthropic', 'default', 'batch', LISTED],
+    ['anthropic', 'on_demand', 'batch', LISTED],
+    ['anthropic', 'batch', 'default', HALF],
     ['openai', 'ultrafast', 'priority', TWICE],
     ['openai', 'ultrafast', 'default', REFUSED],
     ['x-ai', 'priority', 'default', HELPLESS],
@@ -185,12 +199,108 @@ describe('one call, through every kind', () => {
     expect(micros('groq', 'on_demand', 'priority')).toBe('usage');
   });
 
+  it('of more words than are kept loses none of them, and is refused', () => {
+    const words = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'priority', 'h'];
+    const openai = Object.fromEntries(words.map((word, at) => [`provider${at}`, { serviceTier: word }]));
+    const outcome = (provider: string, serviceTier?: string) => {
+      const raw = { inputTokens: 100_000, outputTokens: 1, providerMetadata: openai };
+      const row = priceRow({ provider });
+      const { report } = rawReport('ai_sdk_v6', raw, undefined, serviceTier === undefined ? {} : { serviceTier });
+      if (report === undefined) throw new Error('no report');
+      expect(report.usage.serviceTiers).toContain('priority');
+      const { cost, problem } = priceUsage(
+        priceBook({ rows: [row] }),
+        { rowHashes: [row.hash] },
+        undefined,
+        report.usage,
+        START_MS,
+      );
+      return cost?.micros ?? problem?.field;
+    };
+    expect(outcome('fireworks')).toBe('usage');
+    expect(outcome('openai')).toBe('service_tier');
+    expect(outcome('openai', 'flex')).toBe('service_tier');
+    expect(outcome('openai', 'priority')).toBe(500_020n);
+  });
+
+  it('has no speed where that is a number', () => {
+    const raw = { usage: { ...chat, speed: 85.2 } };
+    expect(costIn(priceRow({ provider: 'openrouter' }), 'openrouter_chat', raw).cost?.micros).toBe(LISTED);
+  });
+
+  const stream = (...words: object[]) => words;
+  it.each<[UsageKind, string, readonly object[], bigint | string]>([
+    [
+      'openai_responses',
+      'openai',
+      stream({ type: 'response.created', service_tier: 'flex' }, { usage: responses }),
+      LISTED,
+    ],
+    [
+      'openai_responses',
+      'openai',
+      stream({ response: { service_tier: 'flex' } }, { response: { usage: responses } }),
+      LISTED,
+    ],
+    ['openai_chat', 'openai', stream({ service_tier: 'priority' }, { usage: chat }, { service_tier: 'flex' }), TWICE],
+    ['openai_chat', 'openai', stream({ service_tier: 'flex' }, { usage: chat }, { service_tier: 'priority' }), TWICE],
+    ['openai_chat', 'openai', stream({ service_tier: 'priority' }, { usage: chat, service_tier: 'flex' }), HALF],
+    ['openai_chat', 'openai', stream({ service_tier: 'ultrafast' }, { usage: chat }), 'service_tier'],
+    [
+      'openai_chat',
+      'openai',
+      stream({ service_tier: 'ultrafast' }, { usage: { ...chat, service_tier: 'default' } }),
+      LISTED,
+    ],
+    [
+      'litellm',
+      'anthropic',
+      stream({ usage: { ...chat, speed: 'fast' } }, { usage: { ...chat, speed: 'standard' } }),
+      LISTED,
+    ],
+    ['litellm', 'anthropic', stream({ usage: { ...chat, speed: 'fast' } }, { usage: chat }), TWICE],
+    [
+      'litellm',
+      'anthropic',
+      stream({ usage: { ...chat, speed: 'fast' } }, { usage: chat, service_tier: 'batch' }),
+      TWICE,
+    ],
+    [
+      'litellm',
+      'anthropic',
+      stream({ usage: { ...chat, speed: 'standard' } }, { usage: chat, service_tier: 'batch' }),
+      HALF,
+    ],
+    [
+      'bedrock_converse',
+      'aws',
+      stream(
+        { performanceConfig: { latency: 'optimized' } },
+        { metadata: { usage: { inputTokens: 1, outputTokens: 1 } } },
+      ),
+      'usage',
+    ],
+  ])('%s of %s, in the events %j', (kind, provider, events, expected) => {
+    const { cost, problem } = costIn(priceRow({ provider, model: 'claude-opus-5' }), kind, { events });
+    expect(cost?.micros ?? problem?.field).toBe(expected);
+  });
+
   it('is refused where a faster machine of Bedrock served it', () => {
     const raw = { usage: { inputTokens: 1, outputTokens: 1 }, performanceConfig: { latency: 'optimized' } };
     const { problem } = costIn(priceRow({ provider: 'aws' }), 'bedrock_converse', raw);
     expect(problem).toMatchObject({ code: 'unknown_price', field: 'usage' });
   });
 });
+
+it.each(['openai', 'azure', 'anthropic', 'google', 'groq', 'x-ai', 'our-own'])(
+  '%s has what everybody has',
+  (provider) => {
+    for (const tier of ['default', 'standard', 'Default ']) {
+      expect(tierClassOf(provider, tier)).toBe('standard');
+      expect(multiplierBound({ provider, model: 'any' }, tier, undefined, 1n)).toBe(10_000n);
+    }
+  },
+);
 
 describe('a refusal says what is wrong and what helps', () => {
   const textOf = (provider: string, model: string, words: object, context: object = {}) => {

@@ -127,7 +127,7 @@ describe('OpenAI', () => {
       ],
       ['a tier where the response says none', response([]), 'in 10 out 5 said priority', { serviceTier: 'priority' }],
       ['no tier', response([], { service_tier: null }), 'in 10 out 5'],
-      ['a tier that is no word', response([], { service_tier: 1 }), 'in 10 out 5 ""'],
+      ['a tier that is no word', response([], { service_tier: 1 }), 'in 10 out 5 (unreadable)'],
     ]);
   }
   const chunk = (more: object) => ({ object: 'chat.completion.chunk', choices: [], ...more });

@@ -47,7 +47,7 @@ describe('Anthropic', () => {
     ['a speed and a tier', message({ service_tier: 'standard', speed: 'fast' }), 'in 10 out 5 standard fast'],
     ['the usual speed', message({ service_tier: 'batch', speed: 'standard' }), 'in 10 out 5 batch'],
     ['a speed that is new', message({ speed: 'ultrafast' }), 'in 10 out 5 ultrafast'],
-    ['a tier that is no word', message({ service_tier: 5 }), 'in 10 out 5 ""'],
+    ['a tier that is no word', message({ service_tier: 5 }), 'in 10 out 5 (unreadable)'],
     [
       'a tier, and another from beside',
       message({ service_tier: 'batch' }),
@@ -224,6 +224,33 @@ describe('the AI SDK', () => {
     ['nothing that a provider decides', usage({ totalTokens: 15 }), 'in 10 out 5'],
     ['a cache of nobody', usage({ cachedInputTokens: 4 }), 'usage_incomplete provider'],
     ['reasoning of nobody', usage({ reasoningTokens: 4 }), 'usage_incomplete provider'],
+    ['a cache of a gateway', usage({ cachedInputTokens: 4 }), 'usage_incomplete provider', { provider: 'gateway' }],
+    [
+      'reasoning of a gateway',
+      usage({ reasoningTokens: 4, providerMetadata: { gateway: {} } }),
+      'usage_incomplete provider',
+      { provider: 'gateway' },
+    ],
+    [
+      'a cache of a name that says nothing',
+      usage({ cachedInputTokens: 4 }),
+      'usage_incomplete provider',
+      { provider: '' },
+    ],
+    [
+      'Claude behind a gateway, by what it added',
+      usage({ cachedInputTokens: 40, providerMetadata: { gateway: {}, anthropic: {} } }),
+      'in 10 read 40 out 5',
+      { provider: 'gateway' },
+    ],
+    [
+      'OpenAI behind a gateway, by what it added',
+      usage({ cachedInputTokens: 4, providerMetadata: { gateway: {}, openai: {} } }),
+      'in 6 read 4 out 5',
+      { provider: 'gateway' },
+    ],
+    ['nothing that a gateway decides', usage(), 'in 10 out 5', { provider: 'gateway' }],
+    ['ours, as OpenAI', usage({ cachedInputTokens: 4 }), 'in 6 read 4 out 5', { provider: 'ours.chat' }],
     ['OpenAI', usage({ cachedInputTokens: 4, reasoningTokens: 5 }), 'in 6 read 4 out 5', { provider: 'openai.chat' }],
     [
       'OpenAI, reasoning above output',
@@ -324,6 +351,27 @@ describe('the AI SDK', () => {
       'a sum of calls, with what one of them said',
       usage({ raw: { input_tokens: 3, output_tokens: 5, speed: 'fast' } }),
       'in 10 out 5 fast',
+      { provider: 'gateway' },
+    ],
+    [
+      'the same by the name of Anthropic',
+      usage({ raw: { input_tokens: 3, output_tokens: 5, speed: 'fast' } }),
+      'in 10 out 5 fast',
+      { provider: 'anthropic.messages' },
+    ],
+    [
+      'the same of Google, whose totals leave out tool prompts',
+      usage({ raw: { promptTokenCount: 3, candidatesTokenCount: 5 } }),
+      'usage_incomplete raw',
+      { provider: 'google.generative-ai' },
+    ],
+    [
+      'OpenAI with a speed, and a cache inside its input',
+      {
+        ...details(4, 0),
+        raw: { input_tokens: 10, output_tokens: 5, input_tokens_details: { cached_tokens: 4 }, speed: 'fast' },
+      },
+      'in 6 read 4 out 5 fast',
       { provider: 'gateway' },
     ],
     [

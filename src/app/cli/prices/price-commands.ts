@@ -188,7 +188,7 @@ function addAdd(prices: Command, context: CommandContext): void {
       if (row === undefined) throw new TypeError('the service answered without a row');
       session.show(AddPriceResponseSchema, reply, () => drawRow(row, session.terminal));
       const before = rows.find((each) => sizeAndTime(each) === sizeAndTime(row));
-      for (const warning of rowWarnings(before, row)) {
+      for (const warning of [...rowWarnings(before, row), ...reply.warnings]) {
         session.terminal.err(session.terminal.paint('warning', `warning: ${warning}`));
       }
     }),

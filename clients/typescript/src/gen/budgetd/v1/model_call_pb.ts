@@ -268,6 +268,7 @@ export type Usage = Message<"budgetd.v1.Usage"> & {
    * names none whose price at the provider is known; one that has a known price wins. Empty: the one that was asked for, but never as a
    * discount. Where the report names one that may be dearer than the list and has no known price, PRICE_UNKNOWN, unless this one has a
    * known price above the list: at a provider or model without such a tier no word is taken, settle with the cost or usage_unknown.
+   * Beside a word that is not known, and beside what another event of a stream says, it is no discount.
    *
    * @generated from field: string service_tier = 4;
    */
@@ -275,7 +276,7 @@ export type Usage = Message<"budgetd.v1.Usage"> & {
 
   /**
    * With kinds of client libraries (ai_sdk_v5 and up), whose reports mean different things by provider: the provider behind it
-   * as the library writes it, for example "anthropic" or "google.vertex.chat".
+   * as the library writes it, for example "anthropic" or "google.vertex.chat"; the name of a gateway says nothing.
    *
    * @generated from field: string library_provider = 5;
    */
