@@ -85,6 +85,8 @@ function tryEnds(state: TreeState, queue: WaitQueue, context: DecideContext, hea
     if (heads.failed === undefined) throw error;
     heads.failed({ id: undefined, error });
     queue.restEnds(context.nowMs + FAULT_AGAIN_MS);
+    // Whoever is over by now has to be found among those who keep others waiting.
+    queue.stirAll();
     return NONE;
   }
 }

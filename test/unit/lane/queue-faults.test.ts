@@ -113,6 +113,18 @@ describe('a fault in ending waits', () => {
     },
   );
 
+  test.each(['hasEnded', 'ended'] as const)('in %s keeps nobody behind one that is over', async (method) => {
+    await world.hold(50);
+    const over = await world.wait(90, { waitMs: 5_000 });
+    const behind = await world.wait(20, { waitMs: 600_000 });
+    await elapseSeconds(2);
+    expect(behind.answer).toBeUndefined();
+    vi.spyOn(WaitQueue.prototype, method).mockImplementation(fault);
+    await elapseSeconds(6);
+    expect([faultLines(), over.answer]).toEqual([1, undefined]);
+    expect(granted(await behind.answering).reservation.figures.grantedMicros).toBe(20n);
+  });
+
   test('of one is its own: the others leave in time, it is tried again, and leaves when the tree is read anew', async () => {
     await world.hold(100);
     const bad = await world.wait(50, { waitMs: 5_000 });
