@@ -101,8 +101,9 @@ function sumOf(a: Usage, b: Usage): Usage {
 }
 
 /**
- * message_start has the input and a placeholder for the output; each message_delta overwrites what it names. Without a
- * message_delta nobody knows the output.
+ * message_start has the input and a placeholder for the output; each message_delta overwrites what it names, but for a 0 in the place of
+ * a count of input: counts only grow, and whoever translates another stream into this one fills in zeros. Without a message_delta nobody
+ * knows the output.
  */
 function mergeEvents(events: readonly Report[]): Report | undefined {
   const fields = new Map<string, unknown>();
@@ -113,7 +114,11 @@ function mergeEvents(events: readonly Report[]): Report | undefined {
     if (usage === undefined) continue;
     faults = usage.faults;
     hasDelta ||= field(event, 'type') === 'message_delta';
-    for (const [name, value] of Object.entries(usage.fields)) if (value !== null) fields.set(name, value);
+    for (const [name, value] of Object.entries(usage.fields)) {
+      const before = fields.get(name);
+      const takesBack = name !== 'output_tokens' && value === 0 && typeof before === 'number' && before > 0;
+      if (value !== null && !takesBack) fields.set(name, value);
+    }
   }
   if (faults === undefined || fields.size === 0) return undefined;
   if (!hasDelta)

@@ -104,6 +104,16 @@ describe('Anthropic', () => {
       },
       'in 11 out 9',
     ],
+    [
+      'a delta that fills in zeros, which take nothing back',
+      {
+        events: [
+          { type: 'message_start', message: { usage: message({ input_tokens: 25, cache_read_input_tokens: 9_000 }) } },
+          { type: 'message_delta', usage: { output_tokens: 15, input_tokens: 0, cache_read_input_tokens: 0 } },
+        ],
+      },
+      'in 25 read 9000 out 15',
+    ],
     ['a delta alone', { events: [delta] }, 'usage_incomplete input_tokens'],
     ['events of nothing', { events: [{ type: 'ping' }, null] }, 'usage_missing usage'],
     ['usage that is none', { events: [{ usage: 5 }, delta] }, 'usage_incomplete usage'],
